@@ -20,8 +20,6 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
-import numpy as np
-
 from . import limits
 from .errors import RecipeError, check_types
 
@@ -147,7 +145,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # an array or a number of numpy
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

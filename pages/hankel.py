@@ -5,7 +5,7 @@ values.
 import streamlit as st
 
 from nlwfa_core.display.formulas import recipe_formulas as formulas
-from nlwfa_core.experiment.pipeline import basis_notes
+from nlwfa_core.experiment.notes import basis_notes
 from pages.shared import widgets
 from pages.shared.context import page_context
 from pages.views import hankel as view

@@ -17,7 +17,8 @@ import numpy as np
 from nlwfa_core import NGram, Sample, Targets
 from nlwfa_core.metrics.next_symbols import TOP
 from nlwfa_core.metrics.ranking import END, NO_SYMBOL, prefix_score, score_ranking
-from nlwfa_core.search.loop import held_out_prefixes, hold_out
+from nlwfa_core.search.loop import hold_out
+from nlwfa_core.search.mixing import held_out_prefixes
 from nlwfa_core.sources.spice import read_prefixes, read_targets, targets_of
 from nlwfa_core.sources.string_files import read_strings
 from studies.competitions import read_problem

@@ -20,7 +20,7 @@ import pytest
 import typer
 
 import nlwfa_core
-from nlwfa_core.cli.main import app
+from nlwfa_core.cli.main import COMMANDS, program
 
 pytest.importorskip("matplotlib")
 import matplotlib.pyplot as plt
@@ -193,7 +193,7 @@ def commands(page: Path) -> list[list[str]]:
 )
 def test_commands_have_the_options_that_pages_show(page: Path) -> None:
     for arguments in commands(page):
-        command: Any = typer.main.get_command(app)
+        command: Any = typer.main.get_command(program(*COMMANDS))
         rest = arguments
         while hasattr(command, "resolve_command"):
             context = command.make_context("nlwfa", list(rest), resilient_parsing=True)

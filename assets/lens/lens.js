@@ -33,19 +33,6 @@ export default function ({ data, parentElement, setStateValue }) {
   };
 }
 
-const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
-const isBright = ([red, green, blue]) => red * 0.3 + green * 0.6 + blue * 0.1 > 128;
-
-const unpacked = (text, Type) => new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
-
-// Red, green, blue of a colour in whatever way a stylesheet may write it: a canvas knows them all.
-function channels(colour) {
-  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  pen.fillStyle = colour;
-  pen.fillRect(0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data];
-}
-
 function painted(levels, width, height, inks) {
   const pen = new OffscreenCanvas(width, height).getContext("2d");
   const image = pen.createImageData(width, height);
@@ -53,8 +40,6 @@ function painted(levels, width, height, inks) {
   pen.putImageData(image, 0, 0);
   return pen.canvas;
 }
-
-const textOf = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
 
 class Lens {
   constructor(root) {

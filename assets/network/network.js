@@ -15,18 +15,7 @@ export default function ({ data, parentElement }) {
   return () => boxes.get(views)?.close();
 }
 
-const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
-const textOf = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
 const largestOf = (rows) => rows.reduce((most, row) => row.reduce((high, value) => Math.max(high, Math.abs(value)), most), 0) || 1;
-
-function channels(colour) {
-  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  pen.fillStyle = colour;
-  pen.fillRect(0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data];
-}
-
-const isBright = ([red, green, blue]) => red * 0.3 + green * 0.6 + blue * 0.1 > 128;
 
 class Network {
   constructor(root, views) {

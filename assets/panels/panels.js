@@ -17,18 +17,6 @@ export default function ({ data, parentElement }) {
   return () => boxes.get(views)?.close();
 }
 
-const unpacked = (text, Type) => new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
-const clamp = (value, low, high) => Math.max(low, Math.min(value, high));
-const isBright = ([red, green, blue]) => red * 0.3 + green * 0.6 + blue * 0.1 > 128;
-const textOf = (tag, text, className = "") => Object.assign(document.createElement(tag), { textContent: text, className });
-
-function channels(colour) {
-  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  pen.fillStyle = colour;
-  pen.fillRect(0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data];
-}
-
 class Panels {
   constructor(root, views) {
     Object.assign(this, { root, views, lit: null, rank: 1 });

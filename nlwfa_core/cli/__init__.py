@@ -1,6 +1,8 @@
 """Define the command line, `nlwfa`.
 
-- `main`: the table of commands; `generate`, `weights` and `next`.
+- `main`: the table of commands.
+- `generate`: draws strings from random sources.
+- `weights`: `weights` and `next`.
 - `score`: `score` and `compare`.
 - `history`: lists and exports the runs of a lab's folder.
 - `classes`: lists and deletes the class sessions of a lab's folder.
@@ -18,10 +20,12 @@
 - `sweep_files`: reads the files of strings that a sweep names by their paths.
 - `recipe_options`: options made from the fields of a recipe.
 - `text`: results as text for a terminal.
-- `terminal`: errors, exit codes, a progress bar and files, for all commands.
+- `terminal`: what a command prints: its output, notes and errors, and exit codes.
+- `running`: a progress bar, and an end by Ctrl-C, for commands that take long.
+- `inputs`, `outputs`: reads strings and models; writes files, and checks that it may.
 
-Commands import numerical libraries only when they are called, so help and usage errors appear
-at once.
+A command's module is imported when the command is used, and numerical libraries when it runs, so
+help and usage errors appear at once.
 """
 
 from ..errors import check_extra

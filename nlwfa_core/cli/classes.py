@@ -4,7 +4,6 @@ a lab's folder.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from ..errors import RecipeError, listed, plural
 from ..files import to_json
 from ..metrics.tables import Column
 from .recipe_options import no_effect
-from .terminal import AsJson, Output
+from .terminal import AsJson, Output, lab_folder
 from .text import aligned
 
 
@@ -44,14 +43,7 @@ def classes(
         raise no_effect(
             "--json", "--delete" if delete else "--delete-unjoined", "a list of all sessions"
         )
-    folder = home or (Path(os.environ["NLWFA_HOME"]) if os.environ.get("NLWFA_HOME") else None)
-    if folder is None:
-        raise RecipeError("--home is needed (the lab's folder), because NLWFA_HOME is not set")
-    if not folder.is_dir():
-        raise RecipeError(
-            f"--home must be a lab's folder; {folder} "
-            f"{'is a file' if folder.exists() else 'does not exist'}"
-        )
+    folder = lab_folder(home)
     codes = {read_code(code) for code in delete or ()}
     with database_errors_as_sentences():
         runs = History.open(folder)

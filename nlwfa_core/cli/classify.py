@@ -17,24 +17,21 @@ from ..learning.names import COUNTS, PRIORS
 from ..sources.reading import Reading
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
-from .learn import LEARNER_HELP, learning_recipe
-from .recipe_options import LEARNING, no_effect, takes_fields, takes_reading
-from .terminal import (
-    AsJson,
+from .inputs import (
     DeclaredAlphabet,
-    Force,
     MinCount,
-    Output,
     Symbols,
     Unknown,
-    check_new_model,
     errors_naming,
-    print_notes,
-    progress_bar,
     read_bytes,
     read_sample,
     read_words,
 )
+from .learn import LEARNER_HELP, learning_recipe
+from .outputs import Force, check_new_model
+from .recipe_options import LEARNING, no_effect, takes_fields, takes_reading
+from .running import progress_bar
+from .terminal import AsJson, Output, print_notes
 from .text import json_text, table
 
 if TYPE_CHECKING:
@@ -180,7 +177,7 @@ def _parts(
 
 
 def _read_test(path: Path, reading: Reading, alphabet: Alphabet, label: str) -> Sample:
-    from ..experiment.datasets import mapped_notes
+    from ..experiment.notes import mapped_notes
 
     file = read_words(path, reading, alphabet)
     print_notes(file.notes)
@@ -193,7 +190,7 @@ def _read_train(files: Mapping[str, Path], reading: Reading, symbols: Symbols) -
     """Read the strings of each label. With a symbol for the unknown, what is known is what is
     frequent in the strings of all labels together.
     """
-    from ..experiment.datasets import mapped_notes
+    from ..experiment.notes import mapped_notes
 
     samples = {}
     for label, path in files.items():

@@ -13,15 +13,9 @@ import typer
 from ..errors import Cancelled, check_one_of
 from ..experiment.recipe import number_ranges
 from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES
-from .terminal import (
-    Output,
-    Seed,
-    check_writable,
-    find_studies,
-    log_line,
-    progress_bar,
-    stopped_by_signals,
-)
+from .outputs import check_writable
+from .running import progress_bar, stopped_by_signals
+from .terminal import Output, Seed, find_studies, log_line
 
 NAMES = ("pautomac", "spice")
 

@@ -15,17 +15,10 @@ from ..sources.counting import MAX_DISTINCT, count_text
 from ..sources.reading import Reading
 from ..sources.recognition import reading_of
 from ..sources.string_files import PIECE_BYTES
+from .inputs import STRINGS, as_options, errors_naming, file_name
+from .outputs import Force, check_new_file, write_file
 from .recipe_options import takes_reading
-from .terminal import (
-    STRINGS,
-    Force,
-    Output,
-    as_options,
-    check_new_file,
-    errors_naming,
-    file_name,
-    write_file,
-)
+from .terminal import Output
 
 
 @takes_reading

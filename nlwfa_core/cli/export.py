@@ -14,19 +14,9 @@ import typer
 
 from .. import limits
 from ..errors import RecipeError, check_between, check_one_of, plural
-from .terminal import (
-    Force,
-    Model,
-    Output,
-    Seed,
-    check_new_file,
-    check_new_model,
-    errors_naming,
-    file_name,
-    read_bytes,
-    read_model,
-    write_file,
-)
+from .inputs import Model, errors_naming, file_name, read_bytes, read_model
+from .outputs import Force, check_new_file, check_new_model, write_file
+from .terminal import Output, Seed
 
 if TYPE_CHECKING:
     from ..models.sampling import Drawn

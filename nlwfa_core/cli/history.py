@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from ..errors import RecipeError, check_between, check_one_of, plural
 from ..files import FileShelf
 from ..metrics.score_table import METRICS
 from ..metrics.tables import write_table
-from .terminal import AsJson, Output, TableForm, table_form
+from .terminal import AsJson, Output, TableForm, lab_folder, table_form
 from .text import aligned
 
 NUM_ROWS = 50  # rows of a table for people; CSV and JSON have every run by default
@@ -66,14 +65,7 @@ def history(
     from ..learning.learners import LEARNERS
 
     form = _form(table, as_csv, as_json)
-    folder = home or (Path(os.environ["NLWFA_HOME"]) if os.environ.get("NLWFA_HOME") else None)
-    if folder is None:
-        raise RecipeError("--home is needed (the lab's folder), because NLWFA_HOME is not set")
-    if not folder.is_dir():
-        raise RecipeError(
-            f"--home must be a lab's folder; {folder} "
-            f"{'is a file' if folder.exists() else 'does not exist'}"
-        )
+    folder = lab_folder(home)
     check_one_of("--order", order, (NEWEST, *(score.field for score in METRICS)))
     for name in learner or ():
         check_one_of("--learner", name, LEARNERS)

@@ -30,6 +30,17 @@ from ..metrics.score_table import SELECTION_METRICS
 from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..sources.counting import MAX_DISTINCT
 from ..sources.reading import Reading
+from .inputs import (
+    STRINGS,
+    DeclaredAlphabet,
+    MinCount,
+    Symbols,
+    Unknown,
+    file_name,
+    read_sample,
+    read_words,
+)
+from .outputs import Force, check_new_model
 from .recipe_options import (
     LEARNING,
     check_effects,
@@ -38,25 +49,8 @@ from .recipe_options import (
     takes_fields,
     takes_reading,
 )
-from .terminal import (
-    STRINGS,
-    AsJson,
-    DeclaredAlphabet,
-    Force,
-    MinCount,
-    Output,
-    Symbols,
-    Unknown,
-    check_new_model,
-    file_name,
-    log_line,
-    peak_memory,
-    print_notes,
-    progress_bar,
-    read_sample,
-    read_words,
-    stopped_by_signals,
-)
+from .running import peak_memory, progress_bar, stopped_by_signals
+from .terminal import AsJson, Output, log_line, print_notes
 from .text import fit_summary, folds_summary, json_text, ranks_summary, search_notes, search_summary
 
 if TYPE_CHECKING:
@@ -133,7 +127,7 @@ def fit(
     force: Force = False,
 ) -> Output:
     """Learn a model and write it to a folder."""
-    from ..experiment.datasets import training_keys
+    from ..experiment.notes import training_keys
     from ..models.model_files import save
 
     read = partial(
@@ -211,7 +205,7 @@ def _search(
 
     `read` reads the strings; `other_models` are those of `search`.
     """
-    from ..experiment.datasets import training_keys
+    from ..experiment.notes import training_keys
     from ..models.model_files import save
     from ..search.loop import search
 
@@ -260,7 +254,7 @@ def _read_training(
     path: Path, reading: Reading, max_distinct: int | None, symbols: Symbols
 ) -> tuple[Sample, tuple[str, ...]]:
     """Read training strings over the alphabet of the model, with notes."""
-    from ..experiment.datasets import mapped_notes, symbol_for_unknown_notes
+    from ..experiment.notes import mapped_notes, symbol_for_unknown_notes
 
     read, notes = read_sample(path, reading, max_distinct, symbols.declared)
     alphabet = symbols.known_in(read)
@@ -281,7 +275,7 @@ def _fit_recipe(
 
     Returns the fit, its description and notes; `reading` is the seconds spent on reading the files.
     """
-    from ..experiment.pipeline import basis_notes
+    from ..experiment.notes import basis_notes
     from ..hankel.estimate import build_hankel
     from ..learning import fitting
 
@@ -343,7 +337,7 @@ def _with_validation(
     """Read validation strings, and renumber them and the training strings by one common
     alphabet.
     """
-    from ..experiment.datasets import mapped_notes, overlap_notes, unseen_notes
+    from ..experiment.notes import mapped_notes, overlap_notes, unseen_notes
 
     file = read_words(path, reading, sample.alphabet)
     held_out = file.sample()

@@ -14,16 +14,10 @@ from ..models.unseen import has_known_symbols
 from ..sources.reading import Reading
 from ..strings.sample import Sample
 from ..strings.words import Alphabet
+from .inputs import STRINGS, file_name, read_model, read_scored_words
+from .outputs import Force, check_new_model
 from .recipe_options import no_effect, takes_reading, typed
-from .terminal import (
-    STRINGS,
-    Force,
-    Output,
-    check_new_model,
-    file_name,
-    read_model,
-    read_scored_words,
-)
+from .terminal import Output
 from .text import mixture_summary
 
 

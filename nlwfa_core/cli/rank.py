@@ -14,20 +14,18 @@ import typer
 from ..errors import RecipeError
 from ..sources.reading import Reading
 from ..strings.sample import Sample
-from .recipe_options import takes_reading
-from .terminal import (
-    Force,
+from .inputs import (
     Model,
-    Output,
     check_known,
-    check_new_file,
     errors_naming,
     file_name,
     notes_on_unknown,
     read_bytes,
     read_model,
-    write_file,
 )
+from .outputs import Force, check_new_file, write_file
+from .recipe_options import takes_reading
+from .terminal import Output
 from .text import json_text, prefixes_text, ranking_summary
 
 if TYPE_CHECKING:

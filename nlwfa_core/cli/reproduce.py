@@ -10,16 +10,10 @@ import typer
 
 from ..errors import RecipeError, RunsFailed, check_one_of, plural
 from ..files import make_directory
-from .terminal import (
-    RUN_FAILED,
-    STRINGS,
-    Output,
-    check_writable,
-    find_studies,
-    progress_bar,
-    read_bytes,
-    write_file,
-)
+from .inputs import STRINGS, read_bytes
+from .outputs import check_writable, write_file
+from .running import progress_bar
+from .terminal import RUN_FAILED, Output, find_studies
 
 if TYPE_CHECKING:
     from studies.reproduction.experiments import Experiment

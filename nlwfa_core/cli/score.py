@@ -41,22 +41,19 @@ from ..sources.pautomac import model_reading, read_pautomac_model, read_solution
 from ..sources.reading import Reading
 from ..sources.recognition import reading_of
 from ..strings.words import Alphabet
-from .recipe_options import takes_reading
-from .terminal import (
+from .inputs import (
     STRINGS,
-    AsJson,
     Model,
     ModelFile,
-    Output,
-    TableForm,
     errors_naming,
     file_name,
     read_bytes,
     read_model,
     read_scored_words,
     read_words,
-    table_form,
 )
+from .recipe_options import takes_reading
+from .terminal import AsJson, Output, TableForm, table_form
 from .text import (
     against_record,
     against_summary,
@@ -129,7 +126,7 @@ def score(
 ) -> Output:
     """Score a model on test strings, with intervals from resamples of these."""
     from ..display.pairs import interval_table
-    from ..experiment.datasets import key_notes
+    from ..experiment.notes import key_notes
     from ..metrics.diagnostics import diagnostics
     from ..metrics.evaluate import evaluate
 
@@ -196,7 +193,7 @@ def compare(
     their L2 distance.
     """
     from ..display.pairs import compared_table
-    from ..experiment.datasets import key_notes
+    from ..experiment.notes import key_notes
 
     form = table_form(table, as_json)
     _check_resampling(resamples, confidence)
@@ -258,7 +255,7 @@ def _unknown_to(
     """State which symbols a second model does not know, if it has another alphabet than the first,
     whose notes say it.
     """
-    from ..experiment.datasets import mapped_notes, unknown_notes
+    from ..experiment.notes import mapped_notes, unknown_notes
     from ..models.unseen import extended
 
     unknown = saved.alphabet.unknown
@@ -364,7 +361,8 @@ def _read_test_set(
     """Read test strings for a model, and perhaps another, with what is known about their
     probabilities, and notes on how the files were read.
     """
-    from ..experiment.datasets import file_test_set, skipped_notes
+    from ..experiment.datasets import file_test_set
+    from ..experiment.notes import skipped_notes
 
     alphabets = [saved.alphabet for saved in models if saved is not None]
     if unseen == SKIP and all(alphabet.unknown is not None for alphabet in alphabets):

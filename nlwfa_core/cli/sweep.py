@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,18 +16,16 @@ from ..files import MAX_JSON_BYTES, FileShelf, read_capped
 from ..learning.progress import UNFINISHED
 from ..metrics.score_table import SCORE_OF
 from ..sources.reading import Reading
+from .inputs import STRINGS
+from .outputs import Force, check_writable
 from .recipe_options import takes_reading
+from .running import progress_bar
 from .sweep_files import check_files, read_sweep
-from .terminal import (
-    RUN_FAILED,
-    STRINGS,
-    Force,
-    Output,
-    check_writable,
-    log_line,
-    print_notes,
-    progress_bar,
-)
+from .terminal import RUN_FAILED, Output, log_line, print_notes
+
+if TYPE_CHECKING:
+    from ..experiment.sweep_table import SweepTable
+    from ..jobs.folders import RunFolders
 
 MAX_WARNINGS_LISTED = 5  # the commonest
 MAX_FAILURES_LISTED = 20  # failed runs that are printed; the table has all of them
@@ -85,7 +84,6 @@ def sweep(
     and the exit code is 1. Your own files may also be named in the sweep's file, by "train",
     "test", "solution", "true_model", "prefixes" and "targets".
     """
-    from ..experiment.results import load_result
     from ..experiment.sweep_table import SweepTable, settings_in_words
     from ..experiment.sweeps import Grid
     from ..jobs.folders import RunFolders
@@ -98,12 +96,16 @@ def sweep(
     if scheduler is not None:
         check_extra("cluster", "distributed")  # before anything is written
     check_writable(out)
-    shelf, files = (
-        FileShelf(out / "uploads"),
-        {"train": train, "test": test, "solution": solution, "true_model": true_model},
-    )
+    shelf = FileShelf(out / "uploads")
+    files = {
+        "train": train,
+        "test": test,
+        "solution": solution,
+        "true_model": true_model,
+        "prefixes": prefixes,
+        "targets": targets,
+    }
     text = read_capped(sweep, MAX_JSON_BYTES)
-    files |= {"prefixes": prefixes, "targets": targets}
     try:
         content, readings = read_sweep(text, sweep.parent, files, reading, shelf)
         recipes = Grid.from_json(content).recipes()
@@ -113,42 +115,18 @@ def sweep(
     path = out / "sweeps" / f"{sweep.stem}.csv"
     if not force:
         _check_table(path, recipes)
-    table, folders = (
-        SweepTable(path, recipes, shelf.get if intervals else None),
-        RunFolders(out / "runs"),
-    )
-    failures, warnings, unfinished = dict[str, str](), Counter[str](), 0
-
-    def add_row(key: str, failure: str | None) -> str:
-        """Add the row of a run that has ended to the table, and describe how it ended."""
-        nonlocal unfinished
-        try:
-            outcome = load_result(folders.folder(key)) if failure is None else failure
-        except RecipeError as error:  # the folder was damaged since
-            outcome = str(error)
-        table.add(key, outcome)
-        if isinstance(outcome, str):
-            failures[key] = outcome
-            return f"failed: {outcome}"
-        warnings.update({*outcome.notes, *outcome.diagnostics.warnings})
-        unfinished += outcome.report.training == UNFINISHED
-        return (
-            f"{SCORE_OF['wer'].short_title} {outcome.scores.wer:.4f}, "
-            f"{outcome.seconds.get('learning', 0.0):.1f} s"
-        )
-
+    folders = RunFolders(out / "runs")
+    table = SweepTable(path, recipes, shelf.get if intervals else None)
+    ended = _EndedRuns(recipes, folders, table)
     print_notes(readings)
-    present = [key for key in recipes if folders.has(key)]
-    for key in present:
-        add_row(key, None)
-    num_ended = len(present)
+    for key in recipes:
+        if folders.has(key):
+            ended.add(key, None)
 
     def end_run(key: str, failure: str | None) -> None:
-        nonlocal num_ended
-        num_ended += 1
-        end = add_row(key, failure)
+        end = ended.add(key, failure)
         table.write_if_due()
-        log_line(f"{num_ended:,} of {len(recipes):,}: {settings_in_words(recipes[key])}: {end}")
+        log_line(f"{ended.number:,} of {len(recipes):,}: {settings_in_words(recipes[key])}: {end}")
 
     try:
         with progress_bar() as report:
@@ -157,30 +135,72 @@ def sweep(
         table.write()
     counts = (
         f"{plural(len(swept.new), 'run')} done, {len(swept.present)} were there already, "
-        f"{len(failures)} failed"
+        f"{len(ended.failures)} failed"
     )
-    notes = [
-        f"failed: {settings_in_words(recipes[key])}: {reason}" for key, reason in failures.items()
-    ]
-    if len(notes) > MAX_FAILURES_LISTED:
-        notes[MAX_FAILURES_LISTED:] = [
-            f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"
+    return Output(
+        f"{counts}\nwritten to {path}", ended.notes(path), RUN_FAILED if ended.failures else 0
+    )
+
+
+@dataclass(eq=False)
+class _EndedRuns:
+    """The runs of a sweep that have ended: a table with a row for each, and what went wrong."""
+
+    recipes: Mapping[str, Recipe]
+    folders: RunFolders
+    table: SweepTable
+    number: int = 0
+    unfinished: int = 0  # with a training that is not finished
+    failures: dict[str, str] = field(default_factory=dict)  # key -> why
+    warnings: Counter[str] = field(default_factory=Counter)
+
+    def add(self, key: str, failure: str | None) -> str:
+        """Add the row of a run to the table, and describe how it ended."""
+        from ..experiment.results import load_result
+
+        self.number += 1
+        try:
+            outcome = load_result(self.folders.folder(key)) if failure is None else failure
+        except RecipeError as error:  # the folder was damaged since
+            outcome = str(error)
+        self.table.add(key, outcome)
+        if isinstance(outcome, str):
+            self.failures[key] = outcome
+            return f"failed: {outcome}"
+        self.warnings.update({*outcome.notes, *outcome.diagnostics.warnings})
+        self.unfinished += outcome.report.training == UNFINISHED
+        return (
+            f"{SCORE_OF['wer'].short_title} {outcome.scores.wer:.4f}, "
+            f"{outcome.seconds.get('learning', 0.0):.1f} s"
+        )
+
+    def notes(self, path: Path) -> tuple[str, ...]:
+        """Say which runs failed, and of what the others warn. `path`: the file of the table."""
+        from ..experiment.sweep_table import settings_in_words
+
+        notes = [
+            f"failed: {settings_in_words(self.recipes[key])}: {reason}"
+            for key, reason in self.failures.items()
         ]
-    if unfinished:
-        notes.append(
-            f"{plural(unfinished, 'run')}: the training is not finished: see the column "
-            f"training of {path}"
-        )
-    notes += [
-        f"{plural(number, 'run')}: {warning}"
-        for warning, number in warnings.most_common(MAX_WARNINGS_LISTED)
-    ]
-    if len(warnings) > MAX_WARNINGS_LISTED:
-        notes.append(
-            f"and {len(warnings) - MAX_WARNINGS_LISTED:,} other warnings: see the column "
-            f"warnings of {path}"
-        )
-    return Output(f"{counts}\nwritten to {path}", tuple(notes), RUN_FAILED if failures else 0)
+        if len(notes) > MAX_FAILURES_LISTED:
+            notes[MAX_FAILURES_LISTED:] = [
+                f"and {len(notes) - MAX_FAILURES_LISTED:,} more: see the column error of {path}"
+            ]
+        if self.unfinished:
+            notes.append(
+                f"{plural(self.unfinished, 'run')}: the training is not finished: see the column "
+                f"training of {path}"
+            )
+        notes += [
+            f"{plural(number, 'run')}: {warning}"
+            for warning, number in self.warnings.most_common(MAX_WARNINGS_LISTED)
+        ]
+        if len(self.warnings) > MAX_WARNINGS_LISTED:
+            notes.append(
+                f"and {len(self.warnings) - MAX_WARNINGS_LISTED:,} other warnings: see the column "
+                f"warnings of {path}"
+            )
+        return tuple(notes)
 
 
 def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:

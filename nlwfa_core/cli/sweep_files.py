@@ -15,7 +15,7 @@ from ..files import SHA256, FileShelf, from_json, to_json
 from ..sources.reading import Reading
 from ..sources.recognition import kind_of, reading_of
 from ..sources.string_files import clean, first_rows
-from .terminal import as_options, errors_naming, file_name, read_bytes
+from .inputs import as_options, errors_naming, file_name, read_bytes
 
 # The key of a file in a sweep, which is also the name of its option -> the field of a recipe that
 # holds the file's hash.

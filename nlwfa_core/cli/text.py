@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..metrics.intervals import StringScores
     from ..metrics.ranking import RankingScore
     from ..metrics.tables import Table
-    from ..search.loop import SearchResult
+    from ..search.candidates import SearchResult
     from ..search.rank_selection import RankSelection
     from ..strings.sample import Sample
     from ..strings.words import Alphabet, FloatArray, IntArray, Word

@@ -20,21 +20,11 @@ from ..learning.options import options_from
 from ..records import options_of
 from ..sources.recognition import reading_of
 from ..sources.string_files import read_as
+from .inputs import Model, errors_naming, file_name, notes_on_unknown, read_bytes, read_model
+from .outputs import Force, check_new_model
 from .recipe_options import SHORT, Options, takes_fields
-from .terminal import (
-    AsJson,
-    Force,
-    Model,
-    Output,
-    check_new_model,
-    errors_naming,
-    file_name,
-    notes_on_unknown,
-    print_notes,
-    progress_bar,
-    read_bytes,
-    read_model,
-)
+from .running import progress_bar
+from .terminal import AsJson, Output, print_notes
 from .text import json_text, value_score_summary, values_summary
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ results, so the recipe identifies its run in folders, queues and the history.
 - `option_page`: the page of all options, `docs/options.md`.
 - `presets`: recipes to start from, and the options of training as in the paper.
 - `datasets`: makes training, validation and test strings from a recipe.
+- `notes`: what users should know about their strings.
 - `pipeline`: runs a recipe: strings, Hankel matrix, learning, scores, diagnostics.
 - `results`: the result of a run, and its folder on disk.
 - `cross_validation`: scores each string with a model that was learned from other strings.

@@ -30,7 +30,7 @@ from ..models.model import Model
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 from ..strings.words import Words
-from .pipeline import basis_notes
+from .notes import basis_notes
 from .recipe import Recipe
 
 RANKS_SHOWN = 8  # in the repr

@@ -22,22 +22,9 @@ from ..models.model import Model
 from ..models.ngram import NGram, Uniform
 from ..rounding import on_one_thread
 from .datasets import Data, Files, load_data, no_files
+from .notes import basis_notes
 from .recipe import DataRecipe, Recipe
 from .results import Result
-
-
-def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
-    """Tell the user if the sample has fewer prefixes or suffixes than the recipe asks for."""
-    numbers = (
-        ("prefixes", recipe.num_prefixes, hankel.num_prefixes),
-        ("suffixes", recipe.num_suffixes, hankel.num_suffixes),
-    )
-    return tuple(
-        f"You asked for {requested:,} {name}; the sample has only {available:,}, so all of "
-        "them are used."
-        for name, requested, available in numbers
-        if available < requested
-    )
 
 
 def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:

@@ -197,27 +197,15 @@ def fit(
             raise RecipeError(f"unknown field {name!r}{advice}")
     settings = called_options(LEARNERS, options, rank, fields)
     if isinstance(data, HankelMatrix):
-        if not isinstance(settings, HankelLearner):
-            raise RecipeError(f"{settings.learner} learns from strings; got a HankelMatrix")
-        if not settings.needs_hankel and strings is None:
-            raise RecipeError(
-                "training by likelihood needs strings; got a HankelMatrix, and no strings"
-            )
         if counting:
             raise RecipeError(
                 f"{enumeration(list(counting))} can be chosen with strings, but a Hankel matrix "
                 "was passed, which has its own"
             )
         train = None if strings is None else _in_alphabet_of(data, strings, "strings")
-        if train is not None:
-            held_out = _validation_of(train, validation)
-        elif validation is not None:
-            held_out = _in_alphabet_of(data, validation, "validation")
-        else:
-            held_out = None
-        if isinstance(settings, NetworkLearner) and train is not None and not settings.needs_hankel:
-            return _fit_by_likelihood(train, settings, cache or FitCache(), report, cancelled)
-        return _fit_matrix(data, settings, train, held_out, cache or FitCache(), report, cancelled)
+        return _fit_given_matrix(
+            data, settings, train, validation, cache or FitCache(), report, cancelled
+        )
     if strings is not None:
         raise TypeError(f"strings can only be passed with a HankelMatrix; got {data!r:.60}")
     if cache is not None and settings.needs_hankel:
@@ -234,6 +222,33 @@ def fit(
     assert isinstance(settings, HankelLearner)
     hankel = build_hankel(data, matrix_recipe(settings, counting))
     return _fit_matrix(hankel, settings, data, held_out, FitCache(), report, cancelled)
+
+
+def _fit_given_matrix(
+    hankel: HankelMatrix,
+    settings: LearnerOptions,
+    train: Sample | None,
+    validation: SampleLike | None,
+    cache: FitCache,
+    report: Report,
+    cancelled: CancelCheck,
+) -> Fit:
+    """Learn from a matrix that the caller has passed, perhaps with the training strings."""
+    if not isinstance(settings, HankelLearner):
+        raise RecipeError(f"{settings.learner} learns from strings; got a HankelMatrix")
+    if not settings.needs_hankel and train is None:
+        raise RecipeError(
+            "training by likelihood needs strings; got a HankelMatrix, and no strings"
+        )
+    if train is not None:
+        held_out = _validation_of(train, validation)
+    elif validation is not None:
+        held_out = _in_alphabet_of(hankel, validation, "validation")
+    else:
+        held_out = None
+    if isinstance(settings, NetworkLearner) and train is not None and not settings.needs_hankel:
+        return _fit_by_likelihood(train, settings, cache, report, cancelled)
+    return _fit_matrix(hankel, settings, train, held_out, cache, report, cancelled)
 
 
 def _sample_of(data: SampleLike, alphabet: Alphabet | None) -> Sample:

@@ -107,7 +107,7 @@ def save(
     info : mapping, optional
         Values that JSON can hold, such as parts of the recipe, the training file and messages;
         `load_info` reads them. They are for people; only a note on test strings that are training
-        strings is computed from them (`experiment.datasets.key_notes`).
+        strings is computed from them (`experiment.notes.key_notes`).
     alphabet : Alphabet, optional
         The symbols of a model that has no alphabet. By default they are "0" … "n − 1".
     sync : bool

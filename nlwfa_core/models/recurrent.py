@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from ..errors import RecipeError, check_one_of
 from ..strings.trie import Trie, check_tree
@@ -91,16 +90,16 @@ class RecurrentModel(ChainModel, Methods):
         h, from_symbol = states[:, :k], self.inputs[symbol]
         from_state = h @ self.recurrent + self.recurrent_bias
         if self.kind == "GRU":
-            gates = expit(from_symbol[: 2 * k] + from_state[:, : 2 * k])
+            gates = _logistic(from_symbol[: 2 * k] + from_state[:, : 2 * k])
             new = np.tanh(from_symbol[2 * k :] + gates[:, :k] * from_state[:, 2 * k :])
             new_states: FloatArray = new + gates[:, k:] * (h - new)
             return new_states
         total = from_symbol + from_state
         i, f, g, o = (
-            expit(total[:, :k]),
-            expit(total[:, k : 2 * k]),
+            _logistic(total[:, :k]),
+            _logistic(total[:, k : 2 * k]),
             np.tanh(total[:, 2 * k : 3 * k]),
-            expit(total[:, 3 * k :]),
+            _logistic(total[:, 3 * k :]),
         )
         cell = f * states[:, k:] + i * g
         return np.hstack((o * np.tanh(cell), cell))
@@ -114,7 +113,12 @@ class RecurrentModel(ChainModel, Methods):
         """p(a | u) for each prefix u, with the end of the string last: shape (num_nodes,
         num_symbols + 1). Rows sum to 1.
         """
-        probabilities: FloatArray = softmax(
-            self.states(trie)[:, : self.num_states] @ self.output + self.output_bias, axis=1
-        )
+        scores = self.states(trie)[:, : self.num_states] @ self.output + self.output_bias
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities: FloatArray = odds / odds.sum(axis=1, keepdims=True)
         return probabilities
+
+
+def _logistic(x: FloatArray) -> FloatArray:
+    """1 / (1 + exp(−x)), which overflows nowhere in this form."""
+    return 0.5 + 0.5 * np.tanh(x / 2)

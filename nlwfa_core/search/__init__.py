@@ -4,5 +4,8 @@ strings.
 - `budget`: how much a search may spend: time, states and threads.
 - `rank_selection`: the choice of a rank by validation strings.
 - `networks`: the recipes of NL-WFA that a search trains.
-- `loop`: the search: families, numbers of states and starts, and a mixture at the end.
+- `candidates`: models with their bits and recipes, and the result.
+- `mixing`: the choice of a model or a mixture.
+- `retraining`: the training of the chosen models on all strings.
+- `loop`: the search: what is trained next, of which family, with how many states.
 """

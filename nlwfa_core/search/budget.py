@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import RecipeError, check_at_least, check_fields, check_one_of
@@ -66,3 +68,26 @@ class Budget:
 
 
 DEFAULT_BUDGET = Budget()
+
+
+@dataclass(eq=False)
+class Clock:
+    """States how much time is left."""
+
+    seconds: float
+    stop: threading.Event
+    now: Callable[[], float]
+    started: float
+    reserved: float = 0.0
+    ended: bool = False  # the search is over, so nothing should go on
+
+    @property
+    def spent(self) -> float:
+        return self.now() - self.started
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.reserved - self.spent
+
+    def is_over(self) -> bool:
+        return self.ended or self.stop.is_set() or self.left <= 0

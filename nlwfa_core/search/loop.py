@@ -10,17 +10,12 @@ iterations gained, as in successive halving with a forecast. A few new ones begi
 again whenever one has converged: another seed, another start, or more states. Networks of few
 symbols grow from rank to rank, at once while that is cheap. Of many symbols they train for long if
 a short training was near the best model. If an LSTM was near it, further ones are trained while
-there is time. At the end, a mixture of the best few models is chosen, with weights by EM.
+there is time. At the end, `mixing` chooses a model or a mixture, and `retraining` trains it on all
+strings.
 
 Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
-`merging.fit_pdfa`, `fitting.fit`, `NGram.fit`,
-`recurrent_networks.fit_recurrent`.
-
-If the result need not be an automaton, n-grams and an LSTM may be part of the mixture, and next
-symbols may be mixed instead of strings. If it is to rank what may follow a prefix, the best models
-and mixtures are compared by NDCG5 (Balle et al. 2016) on beginnings of validation strings, in the
-end. These are cut at random places, as in the SPiCe competition.
+`merging.fit_pdfa`, `fitting.fit`, `NGram.fit`, `recurrent_networks.fit_recurrent`.
 """
 
 from __future__ import annotations
@@ -28,8 +23,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
-from math import isqrt
+from dataclasses import replace
 from time import monotonic, perf_counter, process_time, thread_time
 from typing import Any
 
@@ -46,40 +40,42 @@ from ..learning.em.em_training import (
     EMRecipe,
     EMTraining,
     automaton,
-    continued,
 )
-from ..learning.em.pfa import MAX_NUMBERS, MoveTree
+from ..learning.em.pfa import MAX_NUMBERS
+from ..learning.em.prefix_tree import PrefixTree
 from ..learning.fitting import fit
 from ..learning.learners import options
 from ..learning.likelihood.many_symbols import MOST_DRAWN
 from ..learning.merging import MIN_COUNTS, PENALTIES, PDFATraining, fit_pdfa
-from ..learning.progress import BITS, CancelCheck, Progress, Report, never, silent
+from ..learning.progress import BITS, Progress, Report, silent
 from ..learning.two_steps import FitCache
 from ..metrics.evaluate import bits_per_symbol
-from ..metrics.ranking import END, Prefixes, Targets, normalised_gains, rank_next
 from ..metrics.score_table import SCORE_OF
 from ..models.mixture import (
-    BY_STRING,
-    BY_SYMBOL,
-    log2_probabilities,
-    mixed_log2_probabilities,
     mixture,
-    mixture_weights,
     next_counts,
     next_log2_probabilities,
 )
 from ..models.model import Model
-from ..models.ngram import KNESER_NEY, SMOOTHINGS, WITTEN_BELL, NGram
-from ..models.recurrent import RecurrentModel
-from ..models.wfa import WFA
+from ..models.ngram import KNESER_NEY, WITTEN_BELL, NGram
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
-from ..strings.words import FloatArray, Words
-from .budget import DEFAULT_BUDGET, Budget
+from .budget import DEFAULT_BUDGET, Budget, Clock
+from .candidates import (
+    OTHER_MODELS,
+    Candidate,
+    FamilyResult,
+    LSTMRecipe,
+    NGramRecipe,
+    SearchResult,
+    em_title,
+    perplexity,
+)
+from .mixing import MAX_COMPONENTS, MOST_SCORES, Mixing, largest_automaton
 from .networks import by_likelihood, path_of_ranks, refined, share_of_a_pass
+from .retraining import ITERATIONS_ON_ALL, Retraining
 
-OTHER_MODELS = ("n-gram", "LSTM")  # which are not automata
 # The share of the training strings that is held out if there are no validation strings.
 # at least so many strings, but at most this share
 HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
@@ -128,228 +124,8 @@ LSTM_UPDATES, LSTM_PATIENCE = 2000, (200, 4)
 # of the two.
 LSTM_DROPOUTS, MOST_LSTMS = (0.2, 0.4), 5
 LSTM_NEAR = 1.05  # as NEAR, for an LSTM: mixed by symbol, it helps even if it is a little worse
-# Components of a mixture, and the share by which each must lower the loss.
-MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
-# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so
-# many prefixes, fewer if there would be more scores of next symbols than this; those of the best
-# few models stand beside those of mixtures.
-SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
-# with which a model is tried in a mixture, besides larger ones: beside a much better model, half is
-# too much
-TRIAL_SHARE = 0.1
-ITERATIONS_ON_ALL = 10
-MOST_BITS = 1000.0  # of a string, so its perplexity is finite
 LOG_SECONDS = 20.0  # between two lines about the same model
 RESERVED_SHARE = 0.25  # at most this share of the time is reserved for training on all strings
-
-
-@dataclass(frozen=True)
-class NGramRecipe:
-    """The settings of an n-gram: its order, and its smoothing, one of `ngram.SMOOTHINGS`."""
-
-    order: int
-    smoothing: str = WITTEN_BELL
-
-
-@dataclass(frozen=True)
-class LSTMRecipe:
-    """The settings of an LSTM: its number of units, and its training
-    (`recurrent_networks.Training`).
-    """
-
-    num_states: int
-    updates: int
-    patience: int
-    seed: int
-    rate: float = 0.01
-    dropout: float = 0.2
-    single_precision: bool = True
-
-    def fit(
-        self,
-        train: Sample,
-        validation: Sample | None = None,
-        report: Report = silent,
-        cancelled: CancelCheck = never,
-    ) -> RecurrentModel:
-        """Learn it from strings; the parameters are those of `recurrent_networks.fit_recurrent`."""
-        from ..learning.recurrent_networks import Training, fit_recurrent
-
-        training = Training(
-            **{name: value for name, value in asdict(self).items() if name != "num_states"}
-        )
-        model = fit_recurrent(
-            train,
-            "LSTM",
-            self.num_states,
-            training,
-            validation=validation,
-            report=report,
-            cancelled=cancelled,
-        )
-        return replace(model, alphabet=train.alphabet)
-
-
-# Recipes that are plain dataclasses.
-_PLAIN = (EMRecipe, PDFATraining, NGramRecipe, LSTMRecipe)
-
-
-@dataclass(eq=False)
-class Candidate:
-    """A model of one family, and how good it is."""
-
-    family: str  # "n-gram", "SP", "PDFA", "PFA", "HMM", "both.non" or "LSTM"
-    model: Model
-    bits: float  # bits per symbol on the validation strings
-    seconds: float  # the time of its training
-    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe | LSTMRecipe  # what it was learned by
-    # what `mixture.next_log2_probabilities` returns on the validation strings, if it has been
-    # computed
-    logs: tuple[FloatArray, FloatArray] | None = None
-    # whether the training came to its end, so one on all strings, which no validation strings
-    # stop, is likely to be as good
-    is_whole: bool = True
-
-    @property
-    def num_states(self) -> int:
-        """Return the number of states, 0 for an n-gram."""
-        return int(getattr(self.model, "num_states", 0))
-
-    @property
-    def title(self) -> str:
-        """Name the candidate by its recipe."""
-        recipe = self.recipe
-        if isinstance(recipe, NGramRecipe):
-            return f"{recipe.order}-gram, {SMOOTHINGS[recipe.smoothing]}"
-        if isinstance(recipe, EMRecipe):
-            return em_title(recipe)
-        if isinstance(recipe, PDFATraining):
-            return (
-                f"PDFA, k = {self.num_states}, penalty {recipe.penalty:g}, counts from "
-                f"{recipe.min_count}"
-            )
-        statistic = (
-            f", {recipe.hankel.statistic} statistic"
-            if isinstance(recipe, Recipe) and self.family == "SP"
-            else ""
-        )
-        return f"{self.family}, k = {self.num_states}{statistic}"
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Return the recipe, the number of states and the bits, as values that JSON can hold."""
-        recipe = self.recipe
-        fields = (
-            asdict(recipe)
-            if isinstance(recipe, _PLAIN)
-            else recipe.model_dump(mode="json", exclude={"data"})
-        )
-        return {
-            "family": self.family,
-            "states": self.num_states,
-            "bits_per_symbol": float(self.bits),
-            "recipe": fields,
-        }
-
-
-def em_title(recipe: EMRecipe) -> str:
-    """Name a model that EM learns.
-
-    >>> em_title(EMRecipe("PFA", 10, seed=3))
-    'PFA, k = 10, random start, seed 3'
-    """
-    return f"{recipe.learner}, k = {recipe.num_states}, {recipe.start} start, seed {recipe.seed}"
-
-
-def _title(components: Sequence[Candidate], level: str) -> str:
-    """Name a mixture, or a model alone, by its components."""
-    if len(components) == 1:
-        return components[0].title
-    names = [
-        f"{one.family} {one.num_states}" if one.num_states else one.title for one in components
-    ]
-    counted = [
-        f"{names.count(name)} × {name}" if names.count(name) > 1 else name
-        for name in dict.fromkeys(names)
-    ]
-    return f"mixture {'by symbol ' if level == BY_SYMBOL else ''}of {', '.join(counted)}"
-
-
-def _perplexity(bits: float, symbols: float) -> float:
-    """Compute the perplexity of strings with a mean number of symbols, ends counted."""
-    return float(np.exp2(min(bits * symbols, MOST_BITS)))
-
-
-@dataclass(frozen=True)
-class FamilyResult:
-    """The result of a family."""
-
-    family: str
-    title: str  # of its best candidate
-    num_states: int  # num_states, num_candidates: of the best candidate; of the family
-    num_candidates: int
-    seconds: float  # the time of all its trainings, added up over the threads
-    # bits, perplexity: of the best candidate, on the validation strings: bits per symbol, and 2 to
-    # the power of the bits per string
-    bits: float
-    perplexity: float
-
-
-@dataclass(frozen=True, eq=False)
-class SearchResult:
-    """The model that `search` chose."""
-
-    model: Model  # a WFA wherever possible
-    components: tuple[Candidate, ...]  # the candidates in it; one, or those of a mixture
-    shares: FloatArray  # (num_components,): their weights
-    bits: float  # bits per symbol on the validation strings, before training on all strings
-    # The best first; the mixture is the family "mixture". An n-gram, which has no states, may be
-    # better than the model.
-    families: tuple[FamilyResult, ...]
-    # num_train, num_validation: the numbers of strings that the candidates learned from, and that
-    # chose among them
-    num_train: int
-    num_validation: int
-    # how many strings the final model learned from: all of them if the validation strings were held
-    # out from the training strings and there was time to train on them
-    num_trained_on: int
-    seconds: float
-    stopped: bool  # whether the search was stopped before its time
-    converged: bool  # whether it ended before its time because no more training helped
-    level: str = BY_STRING  # what a mixture averages, one of `mixture.LEVELS`
-    # of the model's rankings on beginnings of validation strings, before training on all strings,
-    # if it was chosen by that
-    ndcg5: float | None = None
-
-    @property
-    def num_states(self) -> int:
-        """Return the number of states of all components together."""
-        return sum(component.num_states for component in self.components)
-
-    @property
-    def title(self) -> str:
-        """Name the components."""
-        return _title(self.components, self.level)
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Return what was done, as values that JSON can hold."""
-        return {
-            "components": [
-                {"weight": share, **one.record}
-                for share, one in zip(self.shares.tolist(), self.components, strict=True)
-            ],
-            "level": self.level,
-            "bits_per_symbol": self.bits,
-            "ndcg5": self.ndcg5,
-            "families": [asdict(family) for family in self.families],
-            "training_strings": self.num_train,
-            "validation_strings": self.num_validation,
-            "trained_on": self.num_trained_on,
-            "seconds": self.seconds,
-            "stopped": self.stopped,
-            "converged": self.converged,
-        }
 
 
 def hold_out(strings: Sample, seed: int) -> tuple[Sample, Sample]:
@@ -442,45 +218,6 @@ def search(
     ).run()
 
 
-@dataclass(eq=False)
-class _Clock:
-    """States how much time is left."""
-
-    seconds: float
-    stop: threading.Event
-    now: Callable[[], float]
-    started: float
-    reserved: float = 0.0
-    ended: bool = False  # the search is over, so nothing should go on
-
-    @property
-    def spent(self) -> float:
-        return self.now() - self.started
-
-    @property
-    def left(self) -> float:
-        return self.seconds - self.reserved - self.spent
-
-    def is_over(self) -> bool:
-        return self.ended or self.stop.is_set() or self.left <= 0
-
-
-@dataclass(eq=False)
-class _Choice:
-    """A model or a mixture that a search may return. The fields are those of `SearchResult`."""
-
-    components: list[Candidate]
-    shares: FloatArray
-    bits: float
-    level: str = BY_STRING
-    ndcg5: float | None = None
-
-    @property
-    def title(self) -> str:
-        """Name it."""
-        return _title(self.components, self.level)
-
-
 class _Search:
     """The state of a search.
 
@@ -506,7 +243,7 @@ class _Search:
             return monotonic() if wall else process_time() / threads
 
         self.clock, self.timer = (
-            _Clock(60 * budget.minutes, stop, now, now()),
+            Clock(60 * budget.minutes, stop, now, now()),
             perf_counter if wall else thread_time,
         )
         self.candidates: list[Candidate] = []  # finished ones, without EM
@@ -591,13 +328,8 @@ class _Search:
         self._add(Candidate("PDFA", model, bits, self.timer() - started, training))
 
     def _most_states(self) -> int:
-        return max(1, min(self.budget.max_states, self._largest_automaton(), limits.most("rank")))
-
-    def _largest_automaton(self) -> int:
-        """Return the number of states up to which an automaton, also one that is a mixture, has as
-        many numbers as allowed.
-        """
-        return isqrt(limits.most("transition_numbers") // self.train.num_symbols)
+        largest = largest_automaton(self.train.num_symbols)
+        return max(1, min(self.budget.max_states, largest, limits.most("rank")))
 
     def _grow(self, recipe: Recipe, limit: float) -> None:
         """Train the network of the next rank, and put it in the place of the one before if it is
@@ -776,7 +508,7 @@ class _Search:
 
     def run(self) -> SearchResult:
         threads = self.budget.number_of_threads
-        self.trees = MoveTree(self.train), MoveTree(self.validation)
+        self.trees = PrefixTree(self.train), PrefixTree(self.validation)
         first = EMTraining(EMRecipe("PFA", 1, seed=self.budget.seed), timer=self.timer)
         # so that there is always a model
         self.trainings.append(first.advance(self.train, self.trees, 1))
@@ -1163,12 +895,12 @@ class _Search:
                 "no model assigns the validation strings a finite number of bits: "
                 "do they come from the same source as the training strings?"
             )
-        choice = self._chosen(usable)
+        choice = self._mixing().best(usable)
         components, shares, bits = choice.components, choice.shares, choice.bits
         families = self._families(everyone, bits if len(components) > 1 else None, components)
         number = self.train.num_strings
         if self.everything is not None and not self.clock.stop.is_set():
-            components, number = self._trained_on_all(components)
+            components, number = self._retraining(components).run()
         models = [one.model for one in components]
         model = models[0] if len(models) == 1 else mixture(models, shares, choice.level)
         result = SearchResult(
@@ -1191,129 +923,28 @@ class _Search:
         )
         return result
 
-    def _chosen(self, usable: Sequence[Candidate]) -> _Choice:
-        """Choose a model or a mixture: the one with the fewest bits or, if it is to rank, one with
-        a clearly higher NDCG5.
+    def _mixing(self) -> Mixing:
+        return Mixing(
+            self.validation,
+            self.budget.max_states,
+            self.budget.seed,
+            self.clock,
+            self.log,
+            self.other_models,
+            self.for_ranking,
+        )
 
-        Clearly: by more than the standard error of the difference, over the same prefixes.
-        """
-        choices = [_Choice(*self._mixed(usable))]
-        if self.other_models and (other := self._mixed_by_symbol(usable)) is not None:
-            choices.append(other)
-        choices.sort(key=lambda one: one.bits)
-        if not self.for_ranking:
-            return choices[0]
-        alone = [one.components[0] for one in choices if len(one.components) == 1]
-        choices += [
-            _Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if one not in alone
-        ]
-        prefixes = held_out_prefixes(self.validation, self.budget.seed)
-        best, best_gains = choices[0], np.zeros(len(prefixes.words))
-        for number, one in enumerate(choices):
-            if number and self.clock.stop.is_set():
-                break
-            models = [part.model for part in one.components]
-            model = models[0] if len(models) == 1 else mixture(models, one.shares, one.level)
-            gains = normalised_gains(rank_next(model, prefixes.words), prefixes.targets)
-            one.ndcg5 = float(gains.mean())
-            self.log(f"NDCG5 of {one.title} on prefixes of validation strings: {one.ndcg5:.4f}")
-            gap = gains - best_gains
-            if not number or gap.mean() > gap.std() / np.sqrt(len(gap)):
-                best, best_gains = one, gains
-        return best
-
-    def _mixed_by_symbol(self, usable: Sequence[Candidate]) -> _Choice | None:
-        """Choose a mixture of next-symbol probabilities, as `_mixed` does; None if no other model
-        helps the best one.
-        """
-        counts = next_counts(self.validation, self.train.num_symbols)
-        near = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
-        for one in near:
-            if one.logs is None and self.clock.spent < self.clock.seconds:
-                one.logs = next_log2_probabilities(one.model, self.validation.words)
-        parts = [one for one in near if one.logs is not None]
-        if len(parts) < 2:
-            return None
-        table = np.stack([one.logs[0] for one in parts if one.logs is not None], axis=1)
-        total, best = self.budget.max_states, None
-        for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
-            allowed = np.array(
-                [number for number, one in enumerate(parts) if one.num_states <= limit]
-            )
-            if len(allowed) < 2:
-                continue
-            picked = allowed[
-                _greedy(
-                    table[:, allowed],
-                    counts.astype(np.float64),
-                    [parts[number].num_states for number in allowed],
-                    total,
-                )
-            ]
-            if len(picked) < 2 or not np.isfinite(table[:, picked]).any(axis=1).all():
-                continue
-            shares = mixture_weights(table[:, picked], counts)
-            bits = float(
-                -(counts @ mixed_log2_probabilities(table[:, picked], shares)) / counts.sum()
-            )
-            if best is None or bits < best.bits:
-                used = shares > 0
-                members = [parts[number] for number in picked[used]]
-                best = _Choice(members, shares[used] / shares[used].sum(), bits, BY_SYMBOL)
-        return best
-
-    def _mixed(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
-        """Choose a mixture: from each limit on a component's states, add the model that helps most,
-        while it helps and fits.
-        """
-        best = usable[0]
-        chosen, shares, bits = [best], np.ones(1), best.bits
-        parts = [one for one in usable if one.bits < best.bits * 1.3 and _is_distribution(one)]
-        total = self.budget.max_states
-        tried = set[tuple[int, ...]]()
-        logs: dict[int, FloatArray] = {}
-        counts = self.validation.counts.astype(np.float64)
-        symbols = counts @ (self.validation.words.lengths + 1)
-        for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
-            allowed = [one for one in parts if one.num_states <= limit][:CONSIDERED]
-            if len(allowed) < 2:
-                continue
-            for one in allowed:
-                if id(one) not in logs:
-                    cached = one.logs if one.family in OTHER_MODELS else None
-                    logs[id(one)] = (
-                        cached[1]
-                        if cached
-                        else log2_probabilities(one.model, self.validation.words)
-                    )
-            table, states = (
-                np.stack([logs[id(one)] for one in allowed], axis=1),
-                [one.num_states for one in allowed],
-            )
-            picked = _greedy(table, counts, states, total)
-            # their mixture is an automaton
-            if all(isinstance(allowed[number].model, WFA) for number in picked):
-                largest = self._largest_automaton()
-                if sum(states[number] for number in picked) > largest:
-                    picked = _greedy(table, counts, states, largest)
-            key = tuple(sorted(id(allowed[number]) for number in picked))
-            if len(picked) < 2 or key in tried or not np.isfinite(table[:, picked]).any():
-                continue
-            tried.add(key)
-            members = [allowed[number] for number in picked]
-            weights = mixture_weights(table[:, picked], self.validation.counts)
-            mixed = float(-(counts @ mixed_log2_probabilities(table[:, picked], weights)) / symbols)
-            if any(one.family == "SP" for one in members):  # its scores may be negative
-                mixed = bits_per_symbol(
-                    mixture([one.model for one in members], weights), self.validation
-                )
-            if mixed < bits:
-                chosen, shares, bits = (
-                    [one for one, w in zip(members, weights, strict=True) if w > 0],
-                    weights[weights > 0],
-                    mixed,
-                )
-        return chosen, shares, bits
+    def _retraining(self, components: Sequence[Candidate]) -> Retraining:
+        assert self.everything is not None
+        return Retraining(
+            self.train,
+            self.everything,
+            components,
+            {one.result_recipe: one for one in self.trainings if one.best is not None},
+            replace(self.clock, reserved=0.0),
+            self.budget.number_of_threads,
+            self._most_states(),
+        )
 
     def _families(
         self, everyone: Sequence[Candidate], mixed: float | None, components: Sequence[Candidate]
@@ -1333,171 +964,21 @@ class _Search:
                     number,
                     0.0,
                     mixed,
-                    _perplexity(mixed, symbols),
+                    perplexity(mixed, symbols),
                 )
             )
         for family in dict.fromkeys(one.family for one in everyone):
             own = [one for one in everyone if one.family == family]
             best, seconds = own[0], self.spent.get(family, 0.0)
-            perplexity = _perplexity(best.bits, symbols)
             results.append(
                 FamilyResult(
-                    family, best.title, best.num_states, len(own), seconds, best.bits, perplexity
+                    family,
+                    best.title,
+                    best.num_states,
+                    len(own),
+                    seconds,
+                    best.bits,
+                    perplexity(best.bits, symbols),
                 )
             )
         return sorted(results, key=lambda one: one.bits)
-
-    def _trained_on_all(self, components: Sequence[Candidate]) -> tuple[list[Candidate], int]:
-        """Train the components on all strings, as far as the time allows.
-
-        Returns them and the number of strings used.
-        """
-        assert self.everything is not None
-        everything, clock = self.everything, replace(self.clock, reserved=0.0)
-        em = [one for one in components if isinstance(one.recipe, EMRecipe)]
-        tree = MoveTree(everything) if em else None
-        trainings = {one.result_recipe: one for one in self.trainings if one.best is not None}
-        share = self.everything.num_strings / self.train.num_strings
-        cost = sum(
-            share * trainings[one.recipe].seconds_per_iteration
-            for one in em
-            if isinstance(one.recipe, EMRecipe)
-        )
-        iterations = int(
-            np.clip(
-                0.9 * clock.left * self.budget.number_of_threads / max(cost, 1e-9),
-                1,
-                ITERATIONS_ON_ALL,
-            )
-        )
-
-        def retrained(one: Candidate) -> Candidate | None:
-            if isinstance(one.recipe, NGramRecipe):
-                return replace(
-                    one, model=NGram.fit(everything, one.recipe.order, one.recipe.smoothing)
-                )
-            if isinstance(one.recipe, EMRecipe):
-                best = trainings[one.recipe].best
-                if tree is None or best is None:
-                    return None
-                em_recipe = replace(one.recipe, iterations_on_all=iterations)
-                models, number = continued(em_recipe, best, tree, clock.is_over)
-                again = automaton(models, everything.alphabet)
-                return (
-                    replace(one, model=again, recipe=replace(em_recipe, iterations_on_all=number))
-                    if number
-                    else None
-                )
-            if isinstance(one.recipe, LSTMRecipe):
-                if not one.is_whole or one.seconds * share > clock.left:
-                    return None
-                from ..learning.recurrent_networks import updates_per_epoch
-
-                epochs = one.recipe.updates // updates_per_epoch(self.train)
-                lstm = replace(one.recipe, updates=epochs * updates_per_epoch(everything))
-                try:
-                    return replace(
-                        one, model=lstm.fit(everything, cancelled=clock.is_over), recipe=lstm
-                    )
-                except Cancelled:
-                    return None
-            if isinstance(one.recipe, PDFATraining):
-                if one.seconds * share > clock.left:
-                    return None
-                most = self._most_states() if len(components) == 1 else one.num_states
-                try:
-                    merged = fit_pdfa(everything, most, one.recipe, cancelled=clock.is_over)
-                except (Cancelled, RecipeError):  # no time, or the tree of all strings is too large
-                    return None
-                return replace(one, model=replace(merged, alphabet=everything.alphabet))
-            learning = one.recipe.learning
-            if one.family != "SP" and one.seconds * share > clock.left:
-                return None
-            try:
-                if learning.needs_hankel:
-                    hankel = build_hankel(everything, one.recipe.hankel)
-                    model = fit(hankel, learning, strings=everything, cancelled=clock.is_over).model
-                else:
-                    model = fit(everything, learning, cancelled=clock.is_over).model
-            except Cancelled:
-                return None
-            return replace(one, model=model)
-
-        with ThreadPoolExecutor(self.budget.number_of_threads) as pool:
-            results = list(pool.map(on_one_thread(retrained), components))
-        changed = [new or old for new, old in zip(results, components, strict=True)]
-        return changed, everything.num_strings if all(results) else self.train.num_strings
-
-
-def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
-    """Cut strings at random places, each string equally often; what follows is the target, perhaps
-    the end.
-
-    There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of
-    next symbols.
-
-    `seed`: of the random numbers.
-    """
-    rng = np.random.default_rng(seed)
-    rows = np.repeat(np.arange(len(strings.words)), strings.counts)
-    # for each prefix
-    scores = (strings.words.lengths[rows].mean() / 2 + 1) * (strings.num_symbols + 1)
-    most = max(1, min(MOST_PREFIXES, int(MOST_SCORES / scores)))
-    rows = np.tile(rows, max(1, most // len(rows)))  # few prefixes would choose by chance
-    if len(rows) > most:
-        rows = np.sort(rng.choice(rows, most, replace=False))
-    lengths, starts = strings.words.lengths[rows], strings.words.offsets[rows]
-    cuts = rng.integers(0, lengths + 1)
-    symbols = np.append(strings.words.symbols.astype(np.int64), END)
-    targets = np.where(cuts < lengths, symbols[np.minimum(starts + cuts, len(symbols) - 1)], END)
-    words = Words.of(
-        [
-            tuple(symbols[start : start + cut].tolist())
-            for start, cut in zip(starts, cuts, strict=True)
-        ]
-    )
-    return Prefixes(replace(words, alphabet=strings.alphabet), Targets.of(targets))
-
-
-def _is_distribution(candidate: Candidate) -> bool:
-    """Return whether a model's weights sum to 1, so a mixture with it is one of distributions."""
-    model = candidate.model
-    if candidate.family != "SP" or not isinstance(model, WFA):
-        return True
-    return abs(model.total_weight() - 1) < 1e-3
-
-
-def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: int) -> list[int]:
-    """Choose columns of log probabilities whose mixture makes the strings likeliest, one after the
-    other.
-
-    `logs` (num_words, num_models). `counts` (num_words,). `states`: of each model; those of the
-    chosen ones sum to at most `total`.
-    """
-    highest = logs.max(axis=1)
-    possible = np.isfinite(highest)
-    chances, counts = np.exp2(logs[possible] - highest[possible, None]), counts[possible]
-    floor = np.finfo(float).tiny
-
-    def score(p: FloatArray) -> float:
-        return float(counts @ np.log2(p + floor))
-
-    scores = [score(chances[:, number]) for number in range(len(states))]
-    picked = [int(np.argmax(scores))]
-    mixed, value = chances[:, picked[0]].copy(), max(scores)
-    bits = -(value + float(counts @ highest[possible]))
-    while len(picked) < MAX_COMPONENTS:
-        used = sum(states[number] for number in picked)
-        best: tuple[float, int, FloatArray] | None = None
-        for number in range(len(states)):
-            if number in picked or used + states[number] > total:
-                continue
-            for share in (0.5 / len(picked), 1 / (1 + len(picked)), TRIAL_SHARE / len(picked)):
-                trial = (1 - share) * mixed + share * chances[:, number]
-                if (its_score := score(trial)) > (-np.inf if best is None else best[0]):
-                    best = its_score, number, trial
-        if best is None or best[0] - value < COMPONENT_GAIN * bits:
-            break
-        value, mixed = best[0], best[2]
-        picked.append(best[1])
-    return picked

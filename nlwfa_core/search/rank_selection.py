@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import RecipeError, check_one_of, check_types
-from ..experiment.pipeline import basis_notes
+from ..experiment.notes import basis_notes
 from ..experiment.recipe import Recipe
 from ..hankel.estimate import build_hankel
 from ..learning.fitting import fit

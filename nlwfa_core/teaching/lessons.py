@@ -144,7 +144,7 @@ def read_lesson(name: str, text: str) -> Lesson:
 
 
 def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
-    first, body = part.first, part.body.lines
+    first = part.first
     values: dict[str, str] = {}
     actions: list[Action] = []
     models: list[Recipe] = []
@@ -170,28 +170,19 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
             models += list(_models(value, base or START, line))
         else:
             values[key] = value
-    pages, show = (
-        tuple(values.get(name, "").replace(",", " ").split()) for name in ("page", "show")
+    pages, show, look, hide = (
+        tuple(values.get(name, "").replace(",", " ").split())
+        for name in ("page", "show", "look", "hide")
     )
     if not pages:
         raise FormatError("a step needs a page", first)
     if unknown := [name for name in show if name not in FIELDS and show != (NO_CONTROLS,)]:
         raise FormatError(f"show: {unknown[0]!r} is not a control", first)
-    questions = [index for index, line in enumerate(body) if line.startswith("? ")]
-    if len(questions) > 1:
-        raise FormatError("a step can ask only one question", part.body.first + questions[1])
-    cut = questions[0] if questions else len(body)
-    question = read_question(body[cut:], part.body.first + cut) if questions else None
-    text = "\n".join(body[:cut]).strip()
-    if not text:
-        raise FormatError("a step needs text", first)
+    text, question = _text_and_question(part)
     if recipe is None:
         scene: Action | Step | None = actions[0] if actions else before
         recipe = scene.recipe if scene else base
         view = scene.view if scene else {}
-    look, hide = (
-        tuple(values.get(name, "").replace(",", " ").split()) for name in ("look", "hide")
-    )
     for name in (*look, *hide):
         if name.startswith(PART) and name.removeprefix(PART) not in PARTS:
             allowed = ", ".join(f"{PART}{part}" for part in PARTS)
@@ -215,6 +206,19 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
         hide,
         question,
     )
+
+
+def _text_and_question(part: Section) -> tuple[str, Question | None]:
+    """Divide what stands below a step's values into its text and its question, if it has one."""
+    body = part.body.lines
+    questions = [index for index, line in enumerate(body) if line.startswith("? ")]
+    if len(questions) > 1:
+        raise FormatError("a step can ask only one question", part.body.first + questions[1])
+    cut = questions[0] if questions else len(body)
+    text = "\n".join(body[:cut]).strip()
+    if not text:
+        raise FormatError("a step needs text", part.first)
+    return text, read_question(body[cut:], part.body.first + cut) if questions else None
 
 
 def _fields(text: str, line: int) -> dict[str, str]:

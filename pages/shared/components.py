@@ -13,13 +13,15 @@ from pages.shared.server import ASSETS
 def component(name: str, *scripts: str) -> Any:
     """Make a component of its three files.
 
-    Its script may use the functions of `assets/numbers.js`, and of other scripts in its folder.
+    Its script may use the functions of `assets/numbers.js`, `assets/drawing.js`, and other scripts
+    in its folder.
     """
     html, css, js = (
         (ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8")
         for kind in ("html", "css", "js")
     )
-    paths = (ASSETS / "numbers.js", *(ASSETS / name / f"{script}.js" for script in scripts))
+    own = (ASSETS / name / f"{script}.js" for script in scripts)
+    paths = (ASSETS / "numbers.js", ASSETS / "drawing.js", *own)
     before = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     return st.components.v2.component(f"nlwfa.{name}", html=html, css=css, js=f"{before}\n{js}")
 

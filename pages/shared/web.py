@@ -42,8 +42,9 @@ WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wa
 STRANGERS_PAGES = 2  # or, while a class is at work, while so many of strangers' pages are drawn
 PAUSE = 0.01  # seconds between two looks at them
 SWEEP_SECONDS = 10.0
-# files are dropped so long after their visitor has left: Streamlit takes a browser back for 120 s
-ABSENCE_SECONDS = 125.0
+# Sessions with files are closed so long after their visitor was first seen to be away: Streamlit
+# takes a browser back for 120 s, and a session whose time is over can't be closed from outside.
+ABSENCE_SECONDS = 95.0
 
 log = logging.getLogger(__name__)
 
@@ -180,8 +181,11 @@ class Uploads:
         self._files.pop((session, file), None)
 
     def sweep(self) -> bool:
-        """Drop the files of sessions whose browsers left more than two minutes ago; returns whether
-        there were any.
+        """Close the sessions that hold files and whose browsers have been away for long; returns
+        whether there were any.
+
+        Streamlit itself closes them only when the next browser leaves: on a quiet server, the last
+        visitor's strings would stay for hours.
         """
         runtime, now = st.runtime.get_instance(), monotonic()
         sessions = {session for session, _ in self._files}
@@ -192,7 +196,7 @@ class Uploads:
         }
         gone = {session for session, since in self._left.items() if now - since > ABSENCE_SECONDS}
         for session in gone:
-            runtime.uploaded_file_mgr.remove_session_files(session)
+            runtime.close_session(session)
         self._files = {key: entry for key, entry in self._files.items() if key[0] not in gone}
         return bool(gone)
 
@@ -401,7 +405,7 @@ async def _tidy() -> None:
         await asyncio.sleep(SWEEP_SECONDS)
         try:
             if uploads.sweep():
-                await asyncio.to_thread(server.trim_memory)
+                server.trim_later()
         except Exception:  # whatever happened, the next sweep must come
             log.exception("uploaded files could not be tidied")
 

@@ -242,21 +242,20 @@ def test_what_streamlit_refuses_is_not_counted(
     assert uploads._files == {}
 
 
-def test_files_of_those_who_have_left_are_dropped(
+def test_sessions_with_files_are_closed_when_their_visitor_has_left(
     monkeypatch: pytest.MonkeyPatch, uploads: web.Uploads
 ) -> None:
-    now, dropped = [0.0], list[str]()
-    manager = SimpleNamespace(remove_session_files=dropped.append)
+    now, closed = [0.0], list[str]()
     runtime = SimpleNamespace(
-        is_active_session=lambda session: session == "here", uploaded_file_mgr=manager
+        is_active_session=lambda session: session == "here", close_session=closed.append
     )
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: runtime)
     monkeypatch.setattr(web, "monotonic", lambda: now[0])
     uploads.hold("here", "a", "cd", 10)
     uploads.hold("away", "b", "cd", 10)
-    for now[0], expected in ((1000.0, []), (1100.0, []), (1130.0, ["away"]), (1200.0, ["away"])):
+    for now[0], expected in ((1000.0, []), (1090.0, []), (1100.0, ["away"]), (1200.0, ["away"])):
         uploads.sweep()
-        assert dropped == expected
+        assert closed == expected
     assert [session for session, _ in uploads._files] == ["here"]
 
 

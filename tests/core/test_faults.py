@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import nlwfa_core
-from nlwfa_core.cli.terminal import write_file
+from nlwfa_core.cli.outputs import write_file
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.results import load_result, save_result

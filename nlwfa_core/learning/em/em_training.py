@@ -1,9 +1,9 @@
 """EM of a PFA or an HMM that can stop after any iteration and be continued later, as a search under
 a time budget needs it.
 
-`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead. The E step is that of `pfa`; an HMM is a
-PFA whose moves do not depend on the symbol. Iterations compute in float32, which takes less than
-half the time, except those before a split; sums of logarithms are in float64.
+`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead (`loop`), by the same E and M steps.
+Iterations compute in float32, which takes less than half the time, except those before a split;
+sums of logarithms are in float64.
 
 Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis
 2003) goes further in the direction of each M step, by a length that grows as long as the likelihood
@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import RecipeError, check_at_least, check_between, check_one_of
 from ...models.wfa import WFA
@@ -26,15 +25,9 @@ from ...strings.sample import Sample
 from ...strings.words import Alphabet, FloatArray
 from ..names import EM_STARTS, PSEUDO_COUNT
 from ..progress import CancelCheck, never
-from .pfa import (
-    MoveTree,
-    PFAExpectations,
-    PFAs,
-    random_hmms,
-    random_pfas,
-    spectral_pfa,
-    split_states,
-)
+from .hmm import random_hmm
+from .pfa import random_pfas, spectral_pfa, split_states
+from .prefix_tree import M, Models, PrefixTree
 
 EM_FAMILIES = ("PFA", "HMM")
 # A split start has an eighth of the states at first, and this many iterations before each split.
@@ -89,13 +82,13 @@ class _Course:
     """The course of EM: the model at hand, and the next step."""
 
     recipe: EMRecipe
-    result: PFAs  # the model of the last M step
-    position: PFAs  # where the next E step is: the model of the last M step, or a point beyond it
+    result: Models  # the model of the last M step
+    position: Models  # where the next E step is: the model of the last M step, or a point beyond it
     step: float = 1.0  # how many times as far as EM the next iteration goes
     # of the training strings, at the last position from which EM went on; −∞ if none is known
     log_likelihood: float = -np.inf
 
-    def advance(self, tree: MoveTree) -> bool:
+    def advance(self, tree: PrefixTree) -> bool:
         """Run an iteration.
 
         Returns whether there is a new result; there is none if the last step went too far.
@@ -106,14 +99,14 @@ class _Course:
             self.position, self.step, self.log_likelihood = self.result, 1.0, -np.inf
             return False
         self.log_likelihood, before = reached, self.position
-        self.result = self.position = maximised(self.recipe, expected)
+        self.result = self.position = expected.maximised(self.recipe.pseudo_count)
         if self.step > 1:
             self.position = over_relaxed(before, self.result, self.step)
         self.step = min(self.step * self.recipe.acceleration, LONGEST_STEP)
         return True
 
 
-def over_relaxed(before: PFAs, after: PFAs, step: float) -> PFAs:
+def over_relaxed(before: M, after: M, step: float) -> M:
     """Go further from one model in the direction of another: probabilities in proportion to after ·
     (after / before)^(step − 1).
 
@@ -129,8 +122,8 @@ def over_relaxed(before: PFAs, after: PFAs, step: float) -> PFAs:
         product: FloatArray = new * factors ** new.dtype.type(step - 1)
         return product
 
-    names = ("initial", "transitions", "termination")
-    return PFAs.of_counts(*(beyond(getattr(before, name), getattr(after, name)) for name in names))
+    counts = type(after)(*map(beyond, before.arrays, after.arrays))
+    return counts.normalised()
 
 
 @dataclass(eq=False)
@@ -142,7 +135,7 @@ class EMTraining:
     recipe: EMRecipe  # without iterations; `result_recipe` has those of the best model
     # the current model and the next step; None before the first iteration
     course: _Course | None = None
-    best: PFAs | None = None  # the best model; None before the first iteration
+    best: Models | None = None  # the best model; None before the first iteration
     # the bits per symbol on the validation strings after each iteration
     losses: list[float] = field(default_factory=list)
     seconds: float = 0.0  # time spent so far, by `timer`
@@ -198,7 +191,7 @@ class EMTraining:
     def advance(
         self,
         train: Sample,
-        trees: tuple[MoveTree, MoveTree],
+        trees: tuple[PrefixTree, PrefixTree],
         iterations: int,
         is_over: CancelCheck = never,
     ) -> EMTraining:
@@ -209,10 +202,7 @@ class EMTraining:
         """
         tree, held_out = trees
         started = self.timer()
-        if (
-            self.course is None
-            and (start := _single(_start(self.recipe, train, tree, is_over))) is not None
-        ):
+        if self.course is None and (start := _start(self.recipe, train, tree, is_over)) is not None:
             self.course = _Course(self.recipe, start, start)
         for _ in range(iterations):
             if self.course is None or self.has_converged or is_over():
@@ -229,37 +219,39 @@ class EMTraining:
         return self
 
 
-def maximised(recipe: EMRecipe, expected: PFAExpectations) -> PFAs:
-    """Carry out the M step of a recipe's learner."""
-    if recipe.learner == "HMM":
-        return expected.maximised_as_hmms(recipe.pseudo_count)
-    return expected.maximised(recipe.pseudo_count)
-
-
-def _start(recipe: EMRecipe, train: Sample, tree: MoveTree, is_over: CancelCheck) -> PFAs | None:
-    """Make the model before the first iteration; None if the time is over before a split start has
-    all its states.
+def _start(
+    recipe: EMRecipe, train: Sample, tree: PrefixTree, is_over: CancelCheck
+) -> Models | None:
+    """Make the model before the first iteration, in float32; None if the time is over before a
+    split start has all its states.
     """
+    models = _exact_start(recipe, train, tree, is_over)
+    return None if models is None else models.astype(np.float32)
+
+
+def _exact_start(
+    recipe: EMRecipe, train: Sample, tree: PrefixTree, is_over: CancelCheck
+) -> Models | None:
     rng = np.random.default_rng(recipe.seed)
     if recipe.learner == "HMM":
-        return random_hmms(tree, 1, recipe.num_states, rng)
+        return random_hmm(tree, recipe.num_states, rng)
     if recipe.start == "spectral":
         return spectral_pfa(train, recipe.num_states, rng)
     if recipe.start == "random":
         return random_pfas(tree, 1, recipe.num_states, rng)
     models = random_pfas(tree, 1, max(1, recipe.num_states // FIRST_SHARE), rng)
-    while models.initial.shape[1] < recipe.num_states:
+    while models.num_states < recipe.num_states:
         for _ in range(ITERATIONS_BEFORE_SPLIT):
             if is_over():
                 return None
-            models = maximised(recipe, tree.expect(models))
+            models = tree.expect(models).maximised(recipe.pseudo_count)
         models = split_states(models, recipe.num_states, tree, rng)
     return models
 
 
 def continued(
-    recipe: EMRecipe, models: PFAs, tree: MoveTree, is_over: CancelCheck = never
-) -> tuple[PFAs, int]:
+    recipe: EMRecipe, models: M, tree: PrefixTree, is_over: CancelCheck = never
+) -> tuple[M, int]:
     """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after
     `is_over()` returned true.
 
@@ -272,7 +264,7 @@ def continued(
         # one of the further strings is not possible
         if not np.isfinite(expected.log_likelihoods).all():
             return models, iteration
-        models = maximised(recipe, expected)
+        models = expected.maximised(recipe.pseudo_count)
     return models, recipe.iterations_on_all
 
 
@@ -297,43 +289,21 @@ def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) ->
         raise RecipeError(
             f"the recipe has {recipe.iterations_on_all} iterations on all strings: pass them, too"
         )
-    tree = MoveTree(train)
-    models = _single(_start(recipe, train, tree, never))
+    tree = PrefixTree(train)
+    models = _start(recipe, train, tree, never)
     assert models is not None  # there is no end of time here
     course = _Course(recipe, models, models)
     for _ in range(recipe.iterations):
         course.advance(tree)
     models = course.result
     if everything is not None:
-        models, _ = continued(recipe, models, MoveTree(everything))
+        models, _ = continued(recipe, models, PrefixTree(everything))
     return automaton(models, train.alphabet)
 
 
-def _single(models: PFAs | None) -> PFAs | None:
-    """Convert to float32."""
-    if models is None:
-        return None
-    return PFAs(
-        *(
-            _with_dtype(part, np.float32)
-            for part in (models.initial, models.transitions, models.termination)
-        )
-    )
-
-
-def _with_dtype(array: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
-    converted: FloatArray = array.astype(dtype)
-    return converted
-
-
-def automaton(models: PFAs, alphabet: Alphabet) -> WFA:
+def automaton(models: Models, alphabet: Alphabet) -> WFA:
     """Convert the first of some models to a WFA in float64, whose probabilities sum to 1 up to the
     rounding of float64.
     """
-    exact = PFAs.of_counts(
-        *(
-            part[:1].astype(np.float64)
-            for part in (models.initial, models.transitions, models.termination)
-        )
-    )
+    exact = models.take(np.arange(1)).astype(np.float64).normalised()
     return replace(exact.automaton(0), alphabet=alphabet)

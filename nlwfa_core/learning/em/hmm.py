@@ -6,11 +6,8 @@ state emits a symbol and then moves to the next state, so A_σ = diag(probabilit
 and α∞ = probability of emitting ⊣, where T has the probabilities of the moves. The WFA with these
 weights computes exactly the model's probabilities.
 
-The E step makes one forward and one backward pass over the prefix tree, whose nodes are the
-distinct prefixes of the strings. One pass is enough for all strings with a prefix in common,
-because only the sum of their backward passes, weighted by counts, matters. So an iteration costs
-O(num_nodes · num_states²), whatever the number of strings. (hmmlearn processes one string at a time
-and takes no counts. The tests compare with its forward pass; docs/benchmarks.md has its time.)
+(hmmlearn processes one string at a time and takes no counts. The tests compare with its forward
+pass; docs/benchmarks.md has its time.)
 """
 
 from __future__ import annotations
@@ -18,152 +15,113 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from ... import limits
-from ...errors import RecipeError, check_at_least, check_between
+from ...errors import check_at_least, check_between
 from ...models.wfa import WFA
 from ...rounding import on_one_thread
 from ...strings.sample import Sample
-from ...strings.trie import Trie
-from ...strings.words import FloatArray
-from ..early_stopping import EarlyStopping
-from ..progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
+from ...strings.words import FloatArray, IntArray
+from ..progress import CancelCheck, Report, never, silent
+from .loop import Loop
+from .prefix_tree import Level, Models, PrefixTree, added, with_equal_shares
 
 
 @dataclass(frozen=True, eq=False)
-class HMM:
-    """The probabilities of a hidden Markov model.
+class HMMs(Models):
+    """The probabilities of several hidden Markov models with equally many states."""
 
-    Attributes
-    ----------
-    initial : array, shape (num_states,)
-    moves : array, shape (num_states, num_states)
-        The matrix T: row i has the probabilities of moving from state i to each state.
-    emissions : array, shape (num_symbols + 1, num_states)
-        The probability of emitting each symbol in each state. The last row is the end of the
-        string. Columns sum to 1.
-    """
-
-    initial: FloatArray
+    initial: FloatArray  # (num_models, num_states): each row sums to 1
+    # (num_models, num_states, num_states): the matrix T: row i has the probabilities of moving from
+    # state i to each state
     moves: FloatArray
+    # (num_models, num_symbols, num_states): the probability of emitting each symbol in each state.
+    # With the probability of the end, it sums to 1 in each state.
     emissions: FloatArray
+    termination: FloatArray  # (num_models, num_states): the probability of the end in each state
 
-    def automaton(self) -> WFA:
+    def automaton(self, model: int) -> WFA:
         """Return the same distribution as a WFA."""
-        return WFA(self.initial, self.emissions[:-1, :, None] * self.moves, self.emissions[-1])
+        return WFA(
+            self.initial[model],
+            self.emissions[model, :, :, None] * self.moves[model],
+            self.termination[model],
+        )
 
+    def _emitted(self, symbols: IntArray) -> FloatArray:
+        """Return the probability of each symbol: (num_nodes, num_models, num_states)."""
+        return self.emissions.take(symbols, axis=1).swapaxes(0, 1)
 
-@dataclass(frozen=True, eq=False)
-class Expectations:
-    """The result of the E step: the expected counts of hidden events, and the likelihood."""
+    def down(self, states: FloatArray, level: Level, out: FloatArray) -> None:
+        """See `Models`."""
+        _multiply(states * self._emitted(level.symbols), self.moves, out)
 
-    # initial, moves, emissions, with the shapes of the fields of `HMM`: how often strings are
-    # expected to start in each state, to move from each state to each other, and to emit each
-    # symbol or the end in each state
-    initial: FloatArray
-    moves: FloatArray
-    emissions: FloatArray
-    log_likelihood: float  # Σ_x count(x) log₂ P(x)
-    model: HMM  # the model of the E step
+    def up(self, behind: FloatArray, level: Level) -> None:
+        """See `Models`."""
+        below = behind[level.start : level.stop]
+        before = _multiply(below, self.moves.swapaxes(1, 2), np.empty_like(below))
+        before *= self._emitted(level.symbols)
+        order, first = level.siblings
+        behind[level.parents[order[first]]] += np.add.reduceat(before[order], first, axis=0)
 
-    def maximised(self, pseudo_count: float) -> HMM:
-        """Carry out the M step: compute relative frequencies, after adding `pseudo_count` to each
-        emission.
+    def counts(
+        self, tree: PrefixTree, states: FloatArray, behind: FloatArray, termination: FloatArray
+    ) -> HMMs:
+        """See `Models`."""
+        below = behind[1:]
+        # how often each node's symbol is emitted: in each state and, before it moves, to each next
+        emitted = states[tree.parent[1:]] * self._emitted(tree.symbol[1:])
+        moves = self.moves * np.matmul(emitted.transpose(1, 2, 0), below.swapaxes(0, 1))
+        emitted *= _multiply(below, self.moves.swapaxes(1, 2), np.empty_like(below))
+        by_symbol = tree.incidence @ emitted.reshape(len(emitted), self.initial.size)
+        emissions = by_symbol.reshape(-1, *states.shape[1:]).swapaxes(0, 1)
+        return HMMs(states[0] * behind[0], moves, emissions.astype(states.dtype), termination)
 
-        What has the probability 0 in the model of the E step keeps it: nothing is added to its
-        count.
-        """
-        before = self.model
-        return HMM(
-            _shares(self.initial, before.initial),
-            _shares(self.moves.T, before.moves.T).T,
-            _shares(self.emissions + pseudo_count * (before.emissions > 0), before.emissions),
+    def plus(self, pseudo_count: float, possible: HMMs) -> HMMs:
+        """See `Models`."""
+        return HMMs(
+            self.initial,
+            self.moves,
+            added(self.emissions, pseudo_count, possible.emissions > 0),
+            added(self.termination, pseudo_count, possible.termination > 0),
+        )
+
+    def normalised(self, possible: HMMs | None = None) -> HMMs:
+        """See `Models`."""
+        _, can_move, can_emit, can_end = possible.arrays if possible else [None] * 4
+        # no moves: a state may only end; no symbols and no end: it is never reached
+        moves = with_equal_shares(self.moves, self.moves.sum(axis=2, keepdims=True), can_move)
+        totals = self.emissions.sum(axis=1) + self.termination
+        emissions = with_equal_shares(self.emissions, totals[:, None], can_emit)
+        termination = with_equal_shares(self.termination, totals, can_end)
+        totals = emissions.sum(axis=1) + termination
+        return HMMs(
+            self.initial / self.initial.sum(axis=1, keepdims=True),
+            moves / moves.sum(axis=2, keepdims=True),
+            emissions / totals[:, None],
+            termination / totals,
         )
 
 
-def _shares(counts: FloatArray, possible: FloatArray) -> FloatArray:
-    """Divide each column by its sum.
+def _multiply(states: FloatArray, matrices: FloatArray, out: FloatArray) -> FloatArray:
+    """Multiply the rows of each model with its matrix.
 
-    A column of zeros, of a state that is never reached or that only ends, gets equal shares
-    wherever `possible` is above 0.
+    `states`, `out` (num_nodes, num_models, num_states). `matrices` (num_models, num_states,
+    num_states).
     """
-    counts = counts + (possible > 0) * (counts.sum(axis=0) == 0)
-    shares: FloatArray = counts / counts.sum(axis=0)
-    return shares
+    np.matmul(states.swapaxes(0, 1), matrices, out=out.swapaxes(0, 1))
+    return out
 
 
-class PrefixTree:
-    """The E step over the prefix tree of a sample."""
-
-    def __init__(self, train: Sample) -> None:
-        self.trie = Trie.of(train.words, train.num_symbols)
-        self.begins, self.ends = (
-            self.trie.prefix_counts(train.counts),
-            self.trie.end_counts(train.counts),
-        )
-        num_nodes = self.trie.num_nodes
-        ones = np.ones(num_nodes - 1)
-        self.by_symbol = sparse.csr_array(
-            (ones, (self.trie.symbol[1:], np.arange(1, num_nodes))), (train.num_symbols, num_nodes)
-        )
-
-    @property
-    def num_predictions(self) -> int:
-        """Symbols and ends of all strings, repeated ones included."""
-        return int(self.begins.sum())
-
-    def expect(self, model: HMM) -> Expectations:
-        """Run one forward and one backward pass.
-
-        Forward vectors are scaled to sum to 1, so long strings do not underflow.
-        """
-        trie, end = self.trie, model.emissions[-1]
-        levels = list(zip(trie.levels[1:-1].tolist(), trie.levels[2:].tolist(), strict=True))
-        # (num_nodes, k): of the symbol that led to each node; the root's row is not used
-        emitted = model.emissions[trie.symbol]
-        forward = np.empty((trie.num_nodes, len(end)))  # states of each prefix, given the prefix
-        # states before the last symbol, times its emission, over its probability
-        joint = np.zeros_like(forward)
-        chances = np.ones(trie.num_nodes)  # of the last symbol, given the symbols before it
-        forward[0] = model.initial
-        for start, stop in levels:
-            level = slice(start, stop)
-            joint[level] = forward[trie.parent[level]] * emitted[level]
-            chances[level] = joint[level].sum(axis=1)
-            joint[level] /= chances[level, None]
-            forward[level] = joint[level] @ model.moves
-        stops = forward @ end
-        final = self.ends > 0  # the model may hold an end after other prefixes for impossible
-        ending = np.divide(self.ends, stops, out=np.zeros(len(stops)), where=final)
-        # Σ over strings below: count × P(rest | state) / P(rest | prefix)
-        backward = np.outer(ending, end)
-        behind = np.zeros_like(backward)  # the same, before the move that follows the last symbol
-        for start, stop in reversed(levels):
-            level, parents = slice(start, stop), trie.parent[start:stop]
-            behind[level] = backward[level] @ model.moves.T
-            first = np.flatnonzero(np.diff(parents, prepend=-1))  # siblings are adjacent
-            backward[parents[first]] += np.add.reduceat(
-                behind[level] * (emitted[level] / chances[level, None]), first, axis=0
-            )
-        emissions = np.vstack(
-            (np.asarray(self.by_symbol @ (joint * behind)), ending @ forward * end)
-        )
-        log_likelihood = self.begins @ np.log2(chances) + self.ends[final] @ np.log2(stops[final])
-        moves = model.moves * (joint.T @ backward)
-        return Expectations(
-            forward[0] * backward[0], moves, emissions, float(log_likelihood), model
-        )
-
-
-def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> HMM:
-    """Return a start for EM: moves drawn uniformly from all distributions, emissions near the
-    frequencies of the symbols.
+def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> HMMs:
+    """Return a start for EM, one model: moves drawn uniformly from all distributions, emissions
+    near the frequencies of the symbols.
     """
-    symbols = np.append(tree.by_symbol @ tree.begins, tree.ends.sum())
+    symbols = np.append(tree.symbol_counts, tree.ends.sum())
     emissions = (symbols + 1.0)[:, None] * rng.gamma(1.0, size=(len(symbols), num_states))
     initial, *moves = rng.dirichlet(np.ones(num_states), size=num_states + 1)
-    return HMM(initial, np.array(moves), emissions / emissions.sum(axis=0))
+    counts = HMMs(initial[None], np.array(moves)[None], emissions[None, :-1], emissions[None, -1])
+    return counts.normalised()
 
 
 @dataclass(frozen=True)
@@ -236,25 +194,14 @@ def fit_hmm(
     Cancelled
     """
     check_between("the number of states of an HMM", num_states, 1, limits.most("rank"))
-    if not len(train.words):
-        raise RecipeError("the sample has no strings: EM has nothing to learn from")
-    stopping: EarlyStopping[WFA] = EarlyStopping(validation, train.num_symbols, settings.patience)
-    tree = PrefixTree(train)
-    model = random_hmm(tree, num_states, np.random.default_rng(settings.seed))
-    for iteration in range(settings.iterations):
-        check_cancelled(cancelled)
-        expected = tree.expect(model)
-        report(
-            Progress(
-                "EM",
-                iteration,
-                settings.iterations,
-                -expected.log_likelihood / tree.num_predictions,
-                BITS,
-            )
-        )
-        model = expected.maximised(settings.pseudo_count)
-        stopping.offer(model.automaton())
-        if stopping.is_late:
-            break
-    return stopping.best
+    loop = Loop(
+        train,
+        validation,
+        settings.iterations,
+        settings.pseudo_count,
+        settings.patience,
+        report=report,
+        cancelled=cancelled,
+    )
+    start = random_hmm(loop.tree, num_states, np.random.default_rng(settings.seed))
+    return loop.run(start)[0].automaton(0)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import typer
 
-from nlwfa_core.cli.main import app, main
+from nlwfa_core.cli.main import COMMANDS, main, program
 from nlwfa_core.cli.recipe_options import LEARNING, typed
 from nlwfa_core.cli.value_commands import VALUE_OPTIONS
 from nlwfa_core.experiment.datasets import load_data
@@ -271,7 +271,7 @@ def commands() -> Iterator[tuple[str, list[str]]]:
                     [option.opts[-1] for option in command.params if option.name != "help"],
                 )
 
-    yield from below(typer.main.get_group(app), "")
+    yield from below(typer.main.get_group(program(*COMMANDS)), "")
 
 
 def test_it_is_said_of_every_option_when_it_has_an_effect() -> None:

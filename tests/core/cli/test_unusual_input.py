@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.cli import sweep as sweep_command
-from nlwfa_core.cli.main import app, main
+from nlwfa_core.cli.main import COMMANDS, main, program
 from nlwfa_core.cli.terminal import Output
 from nlwfa_core.errors import MissingExtra, printable
 from nlwfa_core.experiment.pipeline import run as run_recipe
@@ -197,7 +197,7 @@ def test_data_for_programs_is_exact_in_a_pipe(run: Run) -> None:
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], Any]]:
-    top: Any = typer.main.get_command(app)
+    top: Any = typer.main.get_command(program(*COMMANDS))
     for name, command in top.commands.items():
         if hasattr(command, "commands"):
             yield from (((name, below), one) for below, one in command.commands.items())

@@ -11,14 +11,8 @@ import pytest
 
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError, RecipeError
-from nlwfa_core.experiment.datasets import (
-    Data,
-    key_notes,
-    load_data,
-    overlap_notes,
-    training_keys,
-    unseen_notes,
-)
+from nlwfa_core.experiment.datasets import Data, load_data
+from nlwfa_core.experiment.notes import key_notes, overlap_notes, training_keys, unseen_notes
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.files import FileShelf
 from nlwfa_core.metrics.evaluate import evaluate

@@ -1,5 +1,5 @@
-"""EM of a PFA: against sums over all hidden paths, an E step string by string, an HMM's, and on
-strings of a known PFA.
+"""EM of a PFA: against sums over all hidden paths, an E step string by string, and on strings of a
+known PFA.
 """
 
 from __future__ import annotations
@@ -9,16 +9,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hmmlearn.hmm import CategoricalHMM
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.learning.em import pfa
-from nlwfa_core.learning.em.hmm import HMM, PrefixTree, random_hmm
 from nlwfa_core.learning.em.pfa import (
-    MoveTree,
-    PFAExpectations,
     PFAs,
     PFATraining,
     fit_pfa,
@@ -26,6 +22,7 @@ from nlwfa_core.learning.em.pfa import (
     random_pfas,
     spectral_pfa,
 )
+from nlwfa_core.learning.em.prefix_tree import Expectations, PrefixTree
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.metrics.evaluate import next_symbol_score
@@ -44,8 +41,8 @@ KNOWN = WFA([0.9, 0.1], [[[0.6, 0.0], [0.3, 0.0]], [[0.0, 0.4], [0.0, 0.2]]], [0
 
 def start_of(
     strings: list[Word], num_states: int, seed: int, number: int = 1
-) -> tuple[MoveTree, PFAs]:
-    tree = MoveTree(Sample.of(Words.of(strings), AB))
+) -> tuple[PrefixTree, PFAs]:
+    tree = PrefixTree(Sample.of(Words.of(strings), AB))
     return tree, random_pfas(tree, number, num_states, np.random.default_rng(seed))
 
 
@@ -101,11 +98,11 @@ def counts_by_strings(
 
 
 def assert_counts(
-    expected: PFAExpectations,
+    expected: Expectations[PFAs],
     model: int,
     reference: tuple[FloatArray, FloatArray, FloatArray, float],
 ) -> None:
-    parts = (expected.initial, expected.transitions, expected.termination, expected.log_likelihoods)
+    parts = (*expected.counts.arrays, expected.log_likelihoods)
     for part, other in zip(parts, reference, strict=True):
         np.testing.assert_allclose(part[model], other, rtol=1e-10, atol=1e-10)
 
@@ -157,41 +154,11 @@ def test_em_never_lowers_its_objective(
         np.testing.assert_allclose([models.initial.sum(), *rows[0]], 1, atol=1e-12)
 
 
-def test_an_hmm_is_a_pfa_and_has_the_likelihoods_of_hmmlearn() -> None:
-    """Twenty iterations of an HMM's EM: the PFA's E step, with what an HMM shares added up, has the
-    trace of hmmlearn's `fit`.
-    """
-    words = sample_words(KNOWN, 60, 0)
-    strings, num_states = list(words), 3
-    sample = Sample.of(words, AB)
-    model = random_hmm(PrefixTree(sample), num_states, np.random.default_rng(1))
-    theirs = CategoricalHMM(num_states, n_features=3, n_iter=20, tol=-np.inf, init_params="")
-    theirs.startprob_, theirs.transmat_, theirs.emissionprob_ = (
-        model.initial,
-        model.moves,
-        model.emissions.T,
-    )
-    column = np.array([symbol for string in strings for symbol in (*string, 2)]).reshape(-1, 1)
-    theirs.fit(column, [len(string) + 1 for string in strings])
-    tree, trace = MoveTree(sample), list[float]()
-    initial, moves, emissions = model.initial, model.moves, model.emissions
-    for _ in range(20):
-        joint = emissions[:-1, :, None] * moves
-        expected = tree.expect(PFAs(initial[None], joint[None], emissions[-1][None]))
-        trace.append(float(expected.log_likelihoods[0]) * np.log(2))
-        initial = expected.initial[0] / expected.initial.sum()
-        moves = expected.transitions[0].sum(axis=0)
-        moves = moves / moves.sum(axis=1, keepdims=True)
-        emissions = np.vstack((expected.transitions[0].sum(axis=2), expected.termination))
-        emissions = emissions / emissions.sum(axis=0)
-    np.testing.assert_allclose(trace, list(theirs.monitor_.history), rtol=1e-9)
-
-
 def test_starts_side_by_side_are_those_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     train, validation = (Sample.of(sample_words(KNOWN, 300, seed), AB) for seed in (0, 1))
     training = PFATraining(starts=3, iterations=30, patience=3)
     together, losses = fit_pfas(train, 3, training, validation=validation)
-    tree = MoveTree(train)
+    tree = PrefixTree(train)
     starts = random_pfas(tree, 3, 3, np.random.default_rng(0))
     monkeypatch.setattr(
         pfa, "random_pfas", lambda tree, number, states, rng: starts.take(np.array([next(order)]))
@@ -237,7 +204,7 @@ def test_a_known_pfa_is_recovered(start: str) -> None:
 def test_a_spectral_start_is_near_the_model_that_drew_the_strings() -> None:
     train = Sample.of(sample_words(KNOWN, 20_000, 0), AB)
     models = spectral_pfa(train, 2, np.random.default_rng(0))
-    tree = MoveTree(train)
+    tree = PrefixTree(train)
     spectral, random = (
         -tree.log_likelihoods(one)[0] / tree.num_predictions
         for one in (models, start_of([(0, 1)], 2, 0)[1])
@@ -352,7 +319,7 @@ def test_em_begins_at_its_spectral_start() -> None:
 
 def test_the_likelihood_of_an_impossible_string_is_0() -> None:
     """log P(ba) = −∞, although no state is left after the b, and what follows has no value."""
-    tree = MoveTree(Sample.of(Words.of([(0,), (1, 0)]), AB))
+    tree = PrefixTree(Sample.of(Words.of([(0,), (1, 0)]), AB))
     models = PFAs(np.ones((1, 1)), np.array([[[[0.5]], [[0.0]]]]), np.full((1, 1), 0.5))
     assert tree.log_likelihoods(models).tolist() == [-np.inf]
 
@@ -463,27 +430,9 @@ def test_a_state_without_counts_has_equal_shares_of_what_is_possible() -> None:
         np.array([[0.5, 0.0]]),
     )
     moves = np.array([[[[0.0, 3.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]])
-    made = PFAs.of_counts(possible.initial, moves, np.array([[1.0, 0.0]]), possible=possible)
+    made = PFAs(possible.initial, moves, np.array([[1.0, 0.0]])).normalised(possible)
     np.testing.assert_array_equal(made.transitions[0, 0], [[0, 3 / 4], [1 / 2, 1 / 2]])
     assert not made.transitions[0, 1].any() and made.termination.tolist() == [[1 / 4, 0]]
-
-
-def test_zeros_are_kept_in_the_m_step_of_an_hmm_too() -> None:
-    moves = np.array([[0.5, 0.5], [0.0, 1.0]])  # from left to right
-    # only state 1 ends, and it emits no a
-    emissions = np.array([[0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
-    sample = Sample.of(Words.of([(0, 1, 1), (0, 0, 1), (1, 1)]), AB)
-    hmm = HMM(np.array([1.0, 0.0]), moves, emissions)
-    as_pfa = PFAs(
-        hmm.initial[None], hmm.automaton().transitions[None], hmm.automaton().termination[None]
-    )
-    for pseudo_count in (0.0, 0.1):
-        model = PrefixTree(sample).expect(hmm).maximised(pseudo_count)
-        assert (model.moves[moves == 0] == 0).all() and (model.emissions[emissions == 0] == 0).all()
-        again = MoveTree(sample).expect(as_pfa).maximised_as_hmms(pseudo_count)
-        np.testing.assert_allclose(again.transitions[0], model.automaton().transitions, atol=1e-12)
-        np.testing.assert_allclose(again.termination[0], model.emissions[-1], atol=1e-12)
-        assert (again.transitions[0][hmm.automaton().transitions == 0] == 0).all()
 
 
 def test_a_start_that_makes_a_training_string_impossible_is_refused() -> None:

@@ -18,8 +18,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nlwfa_core import limits
+from nlwfa_core.cli.inputs import read_sample
 from nlwfa_core.cli.main import main
-from nlwfa_core.cli.terminal import read_sample
 from nlwfa_core.errors import FormatError, RecipeError
 from nlwfa_core.hankel.basis import select_basis
 from nlwfa_core.hankel.estimate import estimate_hankel

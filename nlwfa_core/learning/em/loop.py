@@ -1,0 +1,92 @@
+"""Run EM to its end: by validation strings, by a tolerance, or after a number of iterations.
+
+`em_training` has the loop that stops after any iteration and goes on later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import RecipeError
+from ...strings.sample import Sample
+from ...strings.words import FloatArray
+from ..early_stopping import check_validation
+from ..progress import BITS, CancelCheck, Progress, Report, check_cancelled, never, silent
+from .prefix_tree import BoolArray, M, PrefixTree
+
+
+class Loop:
+    """Runs EM on several models side by side, and keeps the best of each.
+
+    A model that has ended is taken out, so the others no longer wait for it. With validation
+    strings, a model ends after `patience` iterations in a row without a better one; otherwise, when
+    `patience` iterations lowered the bits per symbol by less than the share `tolerance`, if there
+    is one.
+
+    Raises RecipeError if a sample is empty.
+    """
+
+    def __init__(
+        self,
+        train: Sample,
+        validation: Sample | None,
+        iterations: int,
+        pseudo_count: float,
+        patience: int,
+        tolerance: float | None = None,
+        report: Report = silent,
+        cancelled: CancelCheck = never,
+    ) -> None:
+        if not len(train.words):
+            raise RecipeError("the sample has no strings: EM has nothing to learn from")
+        check_validation(validation, train.num_symbols)
+        check_cancelled(cancelled)
+        self.tree = PrefixTree(train)
+        self.held_out = PrefixTree(validation) if validation else None
+        self.iterations, self.pseudo_count = iterations, pseudo_count
+        self.patience, self.tolerance = patience, tolerance
+        self.report, self.cancelled = report, cancelled
+
+    def run(self, models: M) -> tuple[M, FloatArray]:
+        """Run EM from some models.
+
+        Returns the best model of each start, and its bits per symbol on the validation strings; ∞
+        if there are none.
+        """
+        best = models.take(np.arange(models.num_models))
+        # of the best, and its iteration
+        losses, last = (
+            np.full(models.num_models, np.inf),
+            np.zeros(models.num_models, dtype=np.int64),
+        )
+        active, history = np.arange(models.num_models), list[FloatArray]()
+        bits = np.full(models.num_models, np.inf)
+        for iteration in range(self.iterations):
+            check_cancelled(self.cancelled)
+            expected = self.tree.expect(models)
+            bits[active] = -expected.log_likelihoods / self.tree.num_predictions
+            history.append(bits.copy())
+            self.report(Progress("EM", iteration, self.iterations, float(bits.min()), BITS))
+            models = expected.maximised(self.pseudo_count)
+            if self.held_out is None:
+                best.put(active, models)
+                over = self._has_converged(history)[active]
+            else:
+                loss = -self.held_out.log_likelihoods(models) / self.held_out.num_predictions
+                better = (loss < losses[active]) | ((iteration == 0) & ~np.isfinite(loss))
+                best.put(active[better], models.take(np.flatnonzero(better)))
+                losses[active[better]], last[active[better]] = loss[better], iteration
+                over = iteration - last[active] >= self.patience
+            if over.any():
+                models, active = models.take(np.flatnonzero(~over)), active[~over]
+            if not len(active):
+                break
+        return best, losses
+
+    def _has_converged(self, history: list[FloatArray]) -> BoolArray:
+        """Return which models have hardly fewer bits than `patience` iterations ago."""
+        if self.tolerance is None or len(history) <= self.patience:
+            return np.zeros(len(history[-1]), dtype=bool)
+        earlier = history[-1 - self.patience]
+        converged: BoolArray = earlier - history[-1] < self.tolerance * earlier
+        return converged
