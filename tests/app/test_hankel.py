@@ -39,6 +39,16 @@ def table_of(app: AppTest) -> Any:
     return app.run().dataframe[0].value
 
 
+def test_the_matrix_is_the_sidebars_where_the_learner_reads_none() -> None:
+    app = open_lab("hankel", **QUICK | {"learner": "both.non"})
+    before = lens_payload(app)["layer"]
+    app.selectbox(key="objective").set_value("likelihood").run()
+    assert not recipe_of(app).needs_hankel
+    assert lens_payload(app)["layer"] == before
+    app.number_input(key="num_prefixes").set_value(20).run()
+    assert lens_payload(app)["layer"]["shape"] == [20, 30] and not complaints(app)
+
+
 def test_the_lens_holds_the_matrix_and_the_page_its_table() -> None:
     # no other test trains this recipe
     app = open_lab("hankel", **QUICK | {"learner": "SP", "num_strings": 290})

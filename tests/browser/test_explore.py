@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import LAB_FOLDER, FileShelf
 from nlwfa_core.models.geometry import directions
+from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.words import Words
 from tests.browser.screen import choose, eventually, go, heading, keyed, settled, visit
 from tests.waiting import PATIENCE_SECONDS
@@ -143,6 +145,45 @@ def test_scores_are_those_of_the_results(page: Page, lab: str, learner: str, ran
     shown = f"TV {scores.total_variation:.3f}\u2002·\u2002WER {scores.wer:.3f}"
     expect(page.locator(".explore .lane.lower .scored")).to_have_text(shown)
     assert str(rank) == cut(page).get_attribute("aria-valuenow")
+
+
+def test_the_address_shows_another_person_what_is_looked_at(
+    page: Page, new_page: Callable[[], Page], lab: str
+) -> None:
+    visit(page, lab, rank=4)
+    for name in ("H − Ĥ", "PCA", "WER"):
+        page.get_by_role("button", name=name, exact=True).click()
+    page.get_by_role("textbox", name="A string to follow").fill("[][")
+    expect(page).to_have_url(re.compile("word=.*matrix=difference.*plane=pca.*score=WER"))
+    theirs = new_page()
+    theirs.goto(page.url)
+    for name in ("H − Ĥ", "PCA", "WER"):
+        expect(theirs.get_by_role("button", name=name, exact=True)).to_have_attribute(
+            "aria-pressed", "true"
+        )
+    expect(theirs.locator(".explore .tape button")).to_have_text(["[", "]", "["])
+    theirs.get_by_role("button", name="Ĥ", exact=True).click()
+    expect(theirs).not_to_have_url(re.compile("matrix="))
+    expect(theirs).to_have_url(re.compile("plane=pca"))
+
+
+def test_the_test_strings_on_which_a_model_is_most_wrong_come_first(page: Page, lab: str) -> None:
+    visit(page, lab, rank=4)
+    page.get_by_role("button", name="Numbers").click()
+    table = page.locator(".explore dialog .tested table")
+    data, result = load_data(FIRST.data), shipped("both.non", 4)
+    words = data.test.sample.words
+    off = np.abs(result.model.weights(words) - Dyck().weights(words))
+    worst = data.alphabet.decode(words[int(off.argmax())])
+    expect(table.locator("td").first).to_have_text(worst)
+    expect(table.locator("tr")).to_have_count(len(words) + 1)
+    page.get_by_role("group", name="Whose errors come first").get_by_text("linear").first.click()
+    linear = fit(build_hankel(data.train, FIRST.hankel), "SP", 4).model
+    off = np.abs(linear.weights(words) - Dyck().weights(words))
+    worst = data.alphabet.decode(words[int(off.argmax())])
+    expect(table.locator("td").first).to_have_text(worst)
+    table.locator("td button").first.click()
+    expect(page.locator(".explore .said b")).to_have_text(worst)
 
 
 def test_networks_of_the_papers_way_are_shown_beside_those_by_likelihood(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from nlwfa_core import HankelMatrix, TestSet, as_sample, evaluate, fit, limits
+from nlwfa_core.display import explore
 from nlwfa_core.display.explore import (
     MAX_RANK,
     MOST_NUMBERS,
@@ -69,7 +70,7 @@ def shipped_pfa(rank: int) -> Result:
 
 
 def quick(**fields: Any) -> Recipe:
-    return with_fields(FIRST, {**QUICK, "learner": "SP"} | fields)
+    return with_fields(FIRST, {"learner": "SP"} | fields, QUICK)
 
 
 def of_lines(lines: bytes, **fields: Any) -> dict[str, Any]:
@@ -115,6 +116,22 @@ def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:
         scores = evaluate(model, data.test)
         assert linear["scores"][rank - 1][1] == scores.wer
         assert linear["scores"][rank - 1][3:] == [scores.num_zero, scores.num_negative]
+
+
+def test_test_strings_are_sent_with_their_counts_up_to_a_number_of_symbols(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sample = prepared(FIRST)[0].test.sample
+    payload = payload_of(FIRST)
+    assert {tuple(word): count for word, count in payload["tested"]} == dict(
+        zip(sample.words, sample.counts, strict=True)
+    )
+    assert payload["distinctTests"] == len(sample.words)
+    assert payload["tested"][0] == [[0, 1], int(sample.counts.max())]
+    monkeypatch.setattr(explore, "MOST_TESTED", 7)
+    tested = payload_of(FIRST)["tested"]
+    assert sum(len(word) for word, _ in tested) <= 7
+    assert tested == payload["tested"][: len(tested)]
 
 
 def test_a_linear_model_of_a_higher_rank_is_sent_alone() -> None:
