@@ -24,6 +24,7 @@ const SCORES = [
   ["WER", "word error rate: wrong guesses of the next symbol"],
   ["bits", "bits per symbol; ∞: a test string has weight 0"],
 ];
+const SCORE_NAMES = ["distance", "errors", "bits"]; // in the address
 // How a lane's model is trained: what is chosen -> its name, and what it is.
 const WAYS = {
   linear: {
@@ -1194,7 +1195,7 @@ class Explore {
       order: state.order === "state" ? "" : state.order,
       matrix: state.show === "estimate" ? "" : state.show,
       plane: state.plane ?? "",
-      score: state.score === (material.hasTruth ? 0 : 1) ? "" : SCORES[state.score][0],
+      score: state.score === (material.hasTruth ? 0 : 1) ? "" : SCORE_NAMES[state.score],
     };
   }
 
@@ -1226,7 +1227,7 @@ class Explore {
     if (this.material && asked !== this.askedLooks) {
       const first = this.askedLooks === undefined;
       this.askedLooks = asked;
-      const place = SCORES.findIndex(([name]) => name === score);
+      const place = SCORE_NAMES.indexOf(score);
       const least = this.material.hasTruth ? 0 : 1;
       if (!first || matrix || plane || score)
         this.change({ show: matrix || "estimate", plane: plane || null, score: Math.max(least, place) });

@@ -66,7 +66,7 @@ VIEW = {
     ORDER: ("frequency",),
     MATRIX: ("difference",),
     PLANE: ("rings", "pca"),
-    SCORE: ("TV", "WER", "bits"),
+    SCORE: ("distance", "errors", "bits"),
 }
 # Its parts, as a lesson's step names them: `look: explore.depth`.
 PARTS = (

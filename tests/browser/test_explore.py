@@ -154,7 +154,7 @@ def test_the_address_shows_another_person_what_is_looked_at(
     for name in ("H − Ĥ", "PCA", "WER"):
         page.get_by_role("button", name=name, exact=True).click()
     page.get_by_role("textbox", name="A string to follow").fill("[][")
-    expect(page).to_have_url(re.compile("word=.*matrix=difference.*plane=pca.*score=WER"))
+    expect(page).to_have_url(re.compile("word=.*matrix=difference.*plane=pca.*score=errors"))
     theirs = new_page()
     theirs.goto(page.url)
     for name in ("H − Ĥ", "PCA", "WER"):
