@@ -10,10 +10,9 @@ from functools import lru_cache
 
 from ..errors import PLAIN_DIGITS, format_exact
 from ..experiment.recipe import OPTIONS, Recipe, option_values
-from ..experiment.sweeps import Outcome
+from ..experiment.sweeps import Outcome, Place
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 from ..metrics.score_table import MAIN_SCORES, SCORE_OF
-from ..metrics.seeds import badness
 from ..metrics.tables import Column, Numbers, Table, format_score
 from .result_tables import score_column
 
@@ -91,19 +90,32 @@ def option_column(texts: Iterable[str]) -> Column:
 
 
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
-    """Order the names of runs: the best on validation strings first, runs without such strings
-    last.
+    """Order the names of runs by `Place`: the best on validation strings first, runs without such
+    strings last.
     """
+    return sorted(outcomes, key=lambda name: Place.of([outcomes[name]], metric))
 
-    def order(name: str) -> tuple[float, float, float]:
-        scores = outcomes[name].validation
-        return (
-            (math.inf,) * 3
-            if scores is None
-            else badness([float(getattr(scores, metric))], [scores.num_zero])
-        )
 
-    return sorted(outcomes, key=order)
+def level_with(name: str, outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
+    """List the other runs that have the same validation score as a run, in the order of
+    `ranking`.
+    """
+    level = Place.of([outcomes[name]], metric).level
+    return [
+        other
+        for other in ranking(outcomes, metric)
+        if other != name and Place.of([outcomes[other]], metric).level == level
+    ]
+
+
+def best_pair(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
+    """Name the best run and the best of another learner, or the next one if there is only one
+    learner; fewer names if there are fewer runs.
+    """
+    order = ranking(outcomes, metric)
+    learners = {name: outcomes[name].recipe.learning.learner for name in order}
+    others = [name for name in order[1:] if learners[name] != learners[order[0]]] or order[1:]
+    return [*order[:1], *others[:1]]
 
 
 def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> Table:

@@ -4,6 +4,7 @@ the outcomes of the runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -385,34 +386,71 @@ def curves(
     }
 
 
-def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
-    """Choose the best rank of each learner by its validation scores.
+TIES = "Ties are broken by bits per symbol, then by fewer states."
 
-    The best rank has the best mean of the metric over seeds, in the order of `badness`; of tied
-    ranks, it is the smallest.
 
-    Returns
-    -------
-    dict
-        Learner -> (its best rank, the test scores of this rank, one for each seed).
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where runs of one model stand among others by their validation scores: a sort key, the best
+    first.
+
+    `level` is the same for models that the score does not tell apart: how many values are not
+    finite, the mean of the others and, if some are not finite, the mean number of outputs of
+    exactly 0. `tie_break` is the same of the bits per symbol, then the number of states.
+    """
+
+    level: tuple[float, float, float]
+    tie_break: tuple[float, float, int]
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome], metric: str) -> Place:
+        """Place the runs of a model, one for each seed.
+
+        Runs without validation strings come last.
+        """
+        states = max(outcome.recipe.learning.rank for outcome in outcomes)
+        held_out = [one.validation for one in outcomes if one.validation is not None]
+        if not held_out:
+            return cls((math.inf,) * 3, (math.inf, math.inf, states))
+        infinite, average, zeros = badness(
+            [float(getattr(scores, metric)) for scores in held_out],
+            [scores.num_zero for scores in held_out],
+        )
+        bits = "bits_without_end" if metric.endswith("_without_end") else "bits_per_symbol"
+        tie_break = Spread.of(float(getattr(scores, bits)) for scores in held_out).order
+        level = (infinite, _without_rounding_error(average), zeros if infinite else 0)
+        return cls(level, (tie_break[0], _without_rounding_error(tie_break[1]), states))
+
+
+def _without_rounding_error(value: float) -> float:
+    """Round a mean of scores, so that sums in another order are equal."""
+    return round(value, 12) if math.isfinite(value) else value
+
+
+class RankChoice(NamedTuple):
+    """The rank of a learner that validation strings choose."""
+
+    rank: int
+    scores: list[Scores]  # on the test strings, one for each seed
+    level: tuple[int, ...]  # the other ranks with the same validation score
+
+
+def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, RankChoice]:
+    """Choose the best rank of each learner by its validation scores: the first in the order of
+    `Place`.
     """
     by_learner: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():
         if outcome.validation is not None:
             by_learner.setdefault(learner, {}).setdefault(rank, []).append(outcome)
-
-    def order(entry: tuple[int, list[Outcome]]) -> tuple[tuple[int, float, float], int]:
-        held_out = [outcome.validation for outcome in entry[1] if outcome.validation is not None]
-        return badness(
-            [float(getattr(scores, metric)) for scores in held_out],
-            [scores.num_zero for scores in held_out],
-        ), entry[0]
-
-    best = {learner: min(ranks.items(), key=order) for learner, ranks in by_learner.items()}
-    return {
-        learner: (rank, [outcome.scores for outcome in outcomes_of_rank])
-        for learner, (rank, outcomes_of_rank) in best.items()
-    }
+    chosen = {}
+    for learner, ranks in by_learner.items():
+        places = {rank: Place.of(of_rank, metric) for rank, of_rank in ranks.items()}
+        best = min(ranks, key=lambda rank: (places[rank], rank))
+        level = {rank for rank in ranks if places[rank].level == places[best].level} - {best}
+        scores = [outcome.scores for outcome in ranks[best]]
+        chosen[learner] = RankChoice(best, scores, tuple(sorted(level)))
+    return chosen
 
 
 def time_left(

@@ -210,11 +210,11 @@ SCORES = (
 )
 SCORE_OF = {score.field: score for score in SCORES}
 METRICS = tuple(score for score in SCORES if score.is_metric)
-RANK_METRICS = ("wer", "log2_pauto")  # what Compare offers to choose a rank by
+# what Compare offers to choose a rank by
+RANK_METRICS = ("wer", "log2_pauto", "bits_per_symbol")
 # what `search.rank_selection.select_rank` can choose by
 SELECTION_METRICS = (
     *RANK_METRICS,
-    "bits_per_symbol",
     "ndcg5",
     "wer_without_end",
     "bits_without_end",

@@ -20,7 +20,9 @@ from nlwfa_core.display.figures.parallel import parallel_figure
 from nlwfa_core.display.figures.score_curves import metric_figure, score_bars
 from nlwfa_core.display.pairs import pair_caption, paired_table
 from nlwfa_core.display.recipe_differences import (
+    best_pair,
     difference_table,
+    level_with,
     parallel_axes,
     ranking,
     run_table,
@@ -36,7 +38,7 @@ from nlwfa_core.display.result_tables import (
 from nlwfa_core.errors import listed
 from nlwfa_core.experiment import sweeps
 from nlwfa_core.experiment.recipe import run_title
-from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Point
+from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, TIES, Grid, Outcome, Point, RankChoice
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
@@ -433,7 +435,10 @@ def _references(context: Context, sweep: Grid, metric: str) -> dict[str, float |
 def choice(recipe: Recipe) -> str:
     """Draw the choice of the score by which validation strings choose. Return its field."""
     own = recipe.data.error_rate
-    metrics = tuple(own if metric == "wer" else metric for metric in RANK_METRICS)
+    metrics = RANK_METRICS
+    if own == "wer_without_end":
+        ends = {"wer": own, "bits_per_symbol": "bits_without_end"}
+        metrics = tuple(ends.get(metric, metric) for metric in metrics)
     if st.session_state.get("compare.by") not in metrics:
         st.session_state["compare.by"] = own  # other strings have another word error rate
     field: str = st.segmented_control(
@@ -444,7 +449,7 @@ def choice(recipe: Recipe) -> str:
         key="compare.by",
         persist_state="session",
         help="The best rank is the one whose model has the lowest score on validation strings. "
-        "Test strings are not used.",
+        f"{TIES} Test strings are not used.",
     )
     return field
 
@@ -457,10 +462,8 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
         return
     st.subheader("Rank chosen on validation strings", anchor=False)
     references = context.reference_scores
-    best_scores = {
-        run_title(learner, rank): scores
-        for learner, (rank, scores) in sweeps.winners(outcomes, by).items()
-    }
+    chosen = sweeps.winners(outcomes, by)
+    best_scores = {run_title(learner, best.rank): best.scores for learner, best in chosen.items()}
     if not best_scores:
         widgets.notes(
             "There are no validation strings, so no rank can be chosen by them. Set some "
@@ -474,6 +477,7 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
             run_title(point.learner, point.value): one.recipe for point, one in outcomes.items()
         }
         score_tables.score_table(rows, "compare.winners", recipes=runs_of)
+        _level_ranks(chosen, by)
         return
     table = spread_table(best_scores | {name: [scores] for name, scores in references.items()})
     widgets.draw_table(
@@ -482,6 +486,21 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
     st.caption(
         f"Mean ± standard deviation (divisor: seeds − 1) over seeds, on the test strings. {BETTER}."
     )
+    _level_ranks(chosen, by)
+
+
+def _level_ranks(chosen: Mapping[str, RankChoice], by: str) -> None:
+    """Name the ranks that have the same validation score as the chosen ones."""
+    ties = [
+        f"{run_title(learner, best.rank)} with k = {listed(list(map(str, best.level)))}"
+        for learner, best in chosen.items()
+        if best.level
+    ]
+    if ties:
+        score = SCORE_OF[by].short_title
+        st.caption(
+            escape_markdown(f"Level on validation strings by {score}: {'; '.join(ties)}. {TIES}")
+        )
 
 
 def named_runs(
@@ -508,6 +527,10 @@ def verdict(named: Mapping[str, Outcome], by: str) -> None:
         else ""
     )
     sentence = Context(named[chosen].recipe).lead_over_ngram(by)
+    if level := level_with(chosen, named, by):
+        others = "1 other" if len(level) == 1 else f"{len(level)} others"
+        names = "; ".join(level[:5]) + ("; …" if len(level) > 5 else "")
+        sentence = f"Level with {others}: {names}. {TIES} {sentence}"
     st.markdown(
         f"**{escape_markdown(choice)}** {escape_markdown(sentence)}"
         if choice
@@ -541,14 +564,17 @@ def pair(
     context: Context, named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str
 ) -> None:
     """Draw two models' differences in each score, with intervals: at first of the pinned runs, or
-    of the pinned run and the sidebar's. The visitor chooses among all runs and the reference
-    models."""
+    of the pinned run and the sidebar's, or of the two best. The visitor chooses
+    among all runs and the reference models."""
     st.subheader("Two models on the same test strings", anchor=False)
     pinned = pins.pinned()
     ordered = _pinned_first(named, shown_runs if pinned else {}, by)
     names = [*ordered, *context.references]
-    # a pin is new, or has been trained
-    if pinned and (opening := names[:2]) != st.session_state.get(OPENING):
+    opening = names[:2] if pinned else [*best_pair(ordered, by), *context.references][:2]
+    last = st.session_state.get(OPENING)
+    shown = [st.session_state.get(key) for key in ("compare.first", "compare.second")]
+    # A pin is new or has been trained, or another run is best and the visitor chose no pair.
+    if opening != last and (pinned or shown == last or not {*shown} <= {*names}):
         st.session_state[OPENING] = opening
         st.session_state["compare.first"], st.session_state["compare.second"] = opening
     left, right = st.columns(2)
@@ -633,8 +659,8 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
             on_click="ignore",
         )
     st.caption(
-        f"Ordered by the {SCORE_OF[by].title} on validation strings. All other scores are on "
-        "the test strings."
+        f"Ordered by the {SCORE_OF[by].title} on validation strings. {TIES} "
+        "All other scores are on the test strings."
         f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
     )
     warnings = [

@@ -9,15 +9,17 @@ import numpy as np
 
 from nlwfa_core.display.figures.parallel import parallel_figure
 from nlwfa_core.display.recipe_differences import (
+    best_pair,
     difference_table,
     differing,
+    level_with,
     options,
     parallel_axes,
     ranking,
     run_table,
 )
 from nlwfa_core.experiment.recipe import with_fields
-from tests.core.experiment.test_sweeps import BASE, outcome
+from tests.core.experiment.test_sweeps import BASE, outcome, with_bits
 
 
 def test_every_option_has_a_label_of_its_own() -> None:
@@ -87,6 +89,23 @@ def test_the_best_run_comes_first_and_the_last_one_last() -> None:
         "not finished",
         "–",
     ]
+
+
+def test_runs_that_the_score_does_not_tell_apart_are_named_and_the_best_pair_has_two_learners() -> (
+    None
+):
+    found = {
+        "SP, k = 3": with_bits(3, 0.5, 3.0),
+        "SP, k = 2": with_bits(2, 0.5, 2.0),
+        "SP, k = 1": with_bits(1, 0.5, 2.0),
+        "HMM": outcome(0.5, 0.9, BASE.with_learner("HMM")),
+    }
+    assert ranking(found, "wer") == ["SP, k = 1", "SP, k = 2", "SP, k = 3", "HMM"]
+    assert level_with("SP, k = 1", found, "wer") == ["SP, k = 2", "SP, k = 3"]
+    assert level_with("HMM", found, "wer") == []
+    assert best_pair(found, "wer") == ["SP, k = 1", "HMM"]
+    del found["HMM"]
+    assert best_pair(found, "wer") == ["SP, k = 1", "SP, k = 2"]
 
 
 def test_parallel_axes_are_what_differs_and_three_scores() -> None:

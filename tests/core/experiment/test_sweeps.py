@@ -160,10 +160,10 @@ def test_validation_strings_choose_and_test_strings_are_told() -> None:
     (chosen,) = winners(found, "wer").items()
     assert (
         chosen[0] == "SP"
-        and chosen[1][0] == 2
-        and [scores.wer for scores in chosen[1][1]] == [0.7, 0.9]
+        and (chosen[1].rank, chosen[1].level) == (2, ())
+        and [scores.wer for scores in chosen[1].scores] == [0.7, 0.9]
     )
-    table = spread_table({"SP, k = 2": chosen[1][1], "uniform": [SCORES]})
+    table = spread_table({"SP, k = 2": chosen[1].scores, "uniform": [SCORES]})
     assert table["WER"].texts == ("0.800 ± 0.141", f"{SCORES.wer:.3f}") and table[
         "seeds"
     ].values == (2, 1)
@@ -171,6 +171,26 @@ def test_validation_strings_choose_and_test_strings_are_told() -> None:
         0
     ] == pytest.approx(math.sqrt(0.02))
     assert table["KL"].texts == ("–", "–") and table["KL"].values == (None, None)
+
+
+def with_bits(rank: int, validation: float, bits: float) -> Outcome:
+    run_outcome = outcome(0.5, validation, BASE.with_learner("SP", rank))
+    assert run_outcome.validation is not None
+    held_out = replace(run_outcome.validation, bits_per_symbol=bits, num_zero=rank % 2)
+    return replace(run_outcome, validation=held_out)
+
+
+def test_of_ranks_with_equal_scores_the_fewest_bits_then_the_fewest_states_are_chosen() -> None:
+    found = {
+        Point("SP", 1, 0): with_bits(1, 0.3, math.inf),
+        Point("SP", 2, 0): with_bits(2, 0.1 + 0.2, 1.5),  # 0.30000000000000004
+        Point("SP", 5, 0): with_bits(5, 0.3, 1.2),
+        Point("SP", 4, 0): with_bits(4, 0.3, 1.2),
+        Point("SP", 7, 0): with_bits(7, 0.4, 0.1),
+    }
+    chosen = winners(found, "wer")["SP"]
+    assert (chosen.rank, chosen.level) == (4, (1, 2, 5))
+    assert winners(found, "bits_per_symbol")["SP"].rank == 7
 
 
 def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infinite() -> None:
