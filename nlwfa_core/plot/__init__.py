@@ -532,7 +532,7 @@ def curves(
     confidence: float = CONFIDENCE,
 ) -> Axes:
     """Draw scores against a number, such as the rank: a line for each model through its means, and
-    bands for their intervals.
+    bands for their intervals. If every x is a whole number, so is every tick.
 
     A band is Student's t interval of the mean over seeds (`Spread.interval`), or an interval that
     you give. There is none where a score has a single value. Where a seed's score is ∞, "∞" stands
@@ -563,6 +563,8 @@ def curves(
     RecipeError
         If a list of numbers is empty, or the confidence is not between 0 and 1.
     """
+    from matplotlib.ticker import MaxNLocator
+
     check_type("scores", scores, Mapping)
     axes = _axes(ax)
     spare = iter([colour for name, colour in COLOURS.items() if name not in scores])
@@ -601,9 +603,13 @@ def curves(
                     transform=axes.get_xaxis_transform(),
                 )
     axes.set(xlabel=x_label, ylabel=y_label)
+    ticks = sorted({x for points in scores.values() for x in points})
+    locator = axes.xaxis.get_major_locator()
+    if isinstance(locator, MaxNLocator) and all(float(x).is_integer() for x in ticks):
+        locator.set_params(integer=True)
     if log_x:
         axes.set_xscale("log")
-        if len(ticks := sorted({x for points in scores.values() for x in points})) <= MAX_TICKS:
+        if len(ticks) <= MAX_TICKS:
             axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
             axes.xaxis.minorticks_off()
     if log_y:

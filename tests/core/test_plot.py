@@ -124,6 +124,13 @@ def test_bands_are_the_t_intervals_of_the_means() -> None:
     assert [text.get_text() for text in ax.texts] == ["∞"]
 
 
+def test_whole_ranks_have_whole_ticks() -> None:
+    ax = plot.curves({"SP": {1: 0.5, 2: 0.3, 3: 0.2}})
+    assert [tick for tick in ax.get_xticks() if 1 <= tick <= 3] == [1, 2, 3]
+    ax = plot.curves({"SP": {0.5: 0.5, 1: 0.3}})
+    assert any(tick % 1 for tick in ax.get_xticks())
+
+
 def test_a_callers_axes_are_used_and_keep_the_callers_settings() -> None:
     _, (left, right) = plt.subplots(1, 2)
     assert plot.singular_values(HANKEL, left) is left and plot.automaton(AUTOMATON, right) is right
