@@ -1,6 +1,6 @@
 """Data page: generates strings or takes uploaded ones, and shows them."""
 
-from pages.shared import open_lesson, widgets
+from pages.shared import navigation, open_lesson, widgets
 from pages.shared.context import page_context
 from pages.views import data as view
 
@@ -11,7 +11,10 @@ context = page_context(
     "for choices, such as the rank, and test strings for the scores.",
 )
 recipe = context.recipe
-view.own_strings(recipe.data.source == "upload" and open_lesson.leaves_open("own_strings"))
+view.own_strings(
+    (recipe.data.source == "upload" or navigation.opens("own_strings"))
+    and open_lesson.leaves_open("own_strings")
+)
 data = context.data
 widgets.notes(*data.notes)
 view.overview(recipe.data, data)

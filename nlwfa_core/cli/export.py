@@ -179,7 +179,8 @@ def sample(
     """Draw strings from a model, and write them as CSV with counts, which all commands can read.
 
     Each string is drawn symbol by symbol from the model's |scores| of the next symbol, divided by
-    their sum. The file has the most frequent strings first.
+    their sum. Strings that reach --max-length symbols without an end are left out: a message says
+    how many. The file has the most frequent strings first.
     """
     from ..display.result_tables import drawn_warnings
     from ..models.sampling import draw

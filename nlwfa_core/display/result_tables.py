@@ -468,9 +468,7 @@ def time_sentence(seconds: Mapping[str, float]) -> str:
 
 
 def drawn_warnings(draws: Drawn, max_length: int) -> tuple[str, ...]:
-    """Warn of drawn strings that do not follow f(x), or that were cut off; empty if the scores were
-    probabilities.
-    """
+    """Warn of drawn strings that do not follow f(x) or were left out; empty if there are none."""
     sentences = []
     if draws.num_negative:
         sentences.append(
@@ -482,7 +480,7 @@ def drawn_warnings(draws: Drawn, max_length: int) -> tuple[str, ...]:
     if draws.num_cut:
         sentences.append(
             f"{draws.num_cut:,} of {draws.num_strings:,} strings reached {max_length:,} "
-            "symbols and were cut off."
+            "symbols without an end and were left out."
         )
     if draws.num_stuck:
         sentences.append(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 SOURCES = {
     "dyck": "Brackets from the grammar S → SS | [S] | [].",
-    "upload": "Your own strings: upload them on the Data page.",
+    "upload": "Your own strings: paste or upload them on the Data page, under Your own strings.",
     "tomita": "Strings of a small regular language, one of Tomita's seven.",
     "automaton": "Strings from a random probabilistic automaton.",
     "hmm": "Strings from a random hidden Markov model: the next state does not depend on the "

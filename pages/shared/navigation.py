@@ -21,6 +21,7 @@ DOORS = {
 MENUS = tuple(door for door in DOORS if door)
 PAGES = tuple(page for pages in DOORS.values() for page in pages)
 FIRST = PAGES[0]  # the lab opens on it
+OPENED = "navigation.opened"  # the keys of the boxes to which buttons have led
 NAMES = {"classroom": "Class"}  # in the bar, if not the file's
 
 _menu = st.components.v2.component(
@@ -81,6 +82,16 @@ def page_file(name: str) -> Path:
     return FOLDER / f"{name}.py"
 
 
-def switch(name: str) -> None:
-    """Go to another page and keep the URL's parameters, which Streamlit would otherwise remove."""
+def switch(name: str, box: str = "") -> None:
+    """Go to another page and keep the URL's parameters, which Streamlit would otherwise remove.
+
+    `box`: the key of a box there that is to stand open; see `opens`.
+    """
+    if box:
+        st.session_state.setdefault(OPENED, set()).add(box)
     st.switch_page(page_file(name), query_params={})
+
+
+def opens(box: str) -> bool:
+    """Return whether a button of this session has led to a box, which then stands open."""
+    return box in st.session_state.get(OPENED, ())

@@ -37,6 +37,13 @@ def home() -> Path:
     return Path(os.environ.get("NLWFA_HOME") or _temporary().name).absolute()
 
 
+def how_long_uploads_stay() -> str:
+    """Say until when the server keeps uploaded files."""
+    if os.environ.get("NLWFA_HOME"):
+        return "until others need the room and nobody has used yours for longest"
+    return "until the server stops"
+
+
 @st.cache_data(max_entries=256, ttl=60, show_spinner=False)
 def bytes_on_disk(part: str = "") -> int:
     """Return the size of the lab's folder, or of a folder in it, in bytes; the value may be a

@@ -12,7 +12,7 @@ import streamlit as st
 from nlwfa_core.display.addresses import is_this_machine, lan_address, qr_code, shared_link
 from nlwfa_core.experiment.recipe import OPTIONS
 from nlwfa_core.teaching.lessons import NO_CONTROLS
-from pages.shared import class_session, open_lesson, pins, sidebar, url_parameters
+from pages.shared import class_session, open_lesson, pins, server, sidebar, url_parameters
 from pages.shared.navigation import offered_pages, page_file, title
 from pages.shared.open_lesson import ALL, SHOW
 from pages.shared.widgets import error_toast
@@ -221,6 +221,7 @@ def _contents(only: bool, slide: bool, step: bool) -> str:
     )
     if st.query_params.get("source") == "upload":
         text += (
-            " Your strings are not in the link: they stay on this server, so it works here alone."
+            " Your strings are not in the link, so it works on this server alone: they stay here "
+            f"{server.how_long_uploads_stay()}."
         )
     return text

@@ -88,7 +88,7 @@ def _after_the_story() -> None:
         )
         st.markdown("**Or play it** on strings of yours.", width="content")
         if st.button("Your own strings", key="learn.on.data", icon=":material/upload_file:"):
-            switch("data")
+            switch("data", "own_strings")
 
 
 def lesson_cards() -> None:

@@ -244,8 +244,13 @@ def test_the_story_leads_to_the_first_lesson_and_to_own_strings():
     app = open_lab("learn")
     assert not [button for button in app.button if (button.key or "").startswith("learn.on.")]
     app.button(key="learn.story").click().run()
-    app.button(key="learn.on.data").click().run()
+    go(app, "data")
+    [box] = [box for box in app.expander if box.label == "Your own strings"]
+    assert not box.proto.expanded
+    go(app, "learn").button(key="learn.on.data").click().run()
     assert not complaints(app) and app.main.title[0].value == "Data"
+    [box] = [box for box in app.expander if box.label == "Your own strings"]
+    assert box.proto.expanded
     go(app, "learn").button(key="learn.on.lesson").click().run()
     assert not complaints(app) and app.query_params["lesson"] == "hankel-matrix"
 

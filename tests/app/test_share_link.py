@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from pages.shared import server
 from tests.app.lab import (
     QUICK,
     complaints,
@@ -197,3 +200,12 @@ def test_a_link_carries_what_was_chosen():
     app.toggle(key="share.lesson").set_value(False).run()
     assert "lesson=" not in app.code[0].value
     assert not complaints(app)
+
+
+@pytest.mark.parametrize(
+    ("kept", "how_long"),
+    [("", "until the server stops"), ("a folder", "until others need the room")],
+)
+def test_share_says_how_long_uploads_stay(monkeypatch, kept, how_long):
+    monkeypatch.setattr(server, "os", SimpleNamespace(environ={"NLWFA_HOME": kept}))
+    assert server.how_long_uploads_stay().startswith(how_long)

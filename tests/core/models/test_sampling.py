@@ -94,7 +94,9 @@ def test_rounding_is_no_negative_mass() -> None:
 def test_strings_without_an_end_are_cut_and_told() -> None:
     drawn = draw(ENDLESS, 50, seed=0, max_length=7)
     assert drawn.num_cut == 50 and not len(drawn.words) and not drawn.counts.sum()
-    assert drawn_warnings(drawn, 7) == ("50 of 50 strings reached 7 symbols and were cut off.",)
+    assert drawn_warnings(drawn, 7) == (
+        "50 of 50 strings reached 7 symbols without an end and were left out.",
+    )
 
 
 def test_strings_of_the_maximal_length_are_whole() -> None:
