@@ -149,7 +149,7 @@ SAYS = {
     "own-data": "'ran': 1.0",
     "hankel": "{'rank': 6, 'statistic': 'factor'}\n0.2",
     "figure": r"\begin{tabular}",
-    "compare": "0.083 [0.065, 0.101] 0.001",
+    "compare": "+0.083 [+0.065, +0.101] 0.001",
     "classify": "accuracy 0.568 [0.519, 0.615] of 400",
 }
 

@@ -61,6 +61,7 @@ from .text import (
     difference_records,
     intervals_in_words,
     json_text,
+    pautomac_target,
     score_summary,
     without_unknown,
 )
@@ -228,7 +229,8 @@ def compare(
         }
         return Output(json_text(record), notes)
     method = too_few or f"{intervals_in_words(confidence, num_resamples)}, the same for both"
-    meaning = f"A is {first}, B is {second}; {method}"
+    target = pautomac_target(len(test_set.words), scores[0].has_truth)
+    meaning = f"A is {first}, B is {second}; log₂ Pautomac against {target}; {method}"
     rows = compared_table(
         (_with_counts(scores[0], single[0]), _with_counts(scores[1], single[1])),
         differences,

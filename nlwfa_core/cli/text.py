@@ -201,6 +201,19 @@ def value_score_summary(scores: ValueScores) -> str:
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
 
 
+def pautomac_target(num_strings: int, has_truth: bool) -> str:
+    """Say with what the Pautomac score compares a model.
+
+    >>> pautomac_target(1000, has_truth=True)
+    'the true probabilities of 1,000 strings as drawn'
+
+    `num_strings`: as in `Scores.num_words`.
+    """
+    if has_truth:
+        return f"the true probabilities of {plural(num_strings, 'string')} as drawn"
+    return f"the frequencies of {plural(num_strings, 'distinct string')}"
+
+
 def score_summary(
     scores: Scores,
     sample: Sample,
@@ -212,22 +225,18 @@ def score_summary(
     models, and diagnostics.
     """
     known = intervals or {}
-    words = (
-        "distinct words, target their frequency"
-        if scores.true_log2_pauto is None
-        else "rows as drawn, target the true probabilities"
-    )
     floored = f"; outputs floored at {scores.floor:g}" if scores.floor else ""
-    beside = f"uniform model {as_text(scores.uniform_log2_pauto)}"
+    beside = f"equal weights {as_text(scores.uniform_log2_pauto)}"
     if scores.true_log2_pauto is not None:
         beside += f", true model {as_text(scores.true_log2_pauto)}"
+    target = pautomac_target(scores.num_words, scores.true_log2_pauto is not None)
     tied = (
         f"; {scores.share_tied:.1%} of predictions are ties, scored by their expected error"
         if scores.share_tied
         else ""
     )
     remarks = {
-        "log2_pauto": f"base 2; {beside}{floored}",
+        "log2_pauto": f"base 2, against {target}; {beside}{floored}",
         "wer": f"the end of a string counted; {as_text(scores.wer_without_end)} without{tied}",
         "bits_per_symbol": f"base 2, the end counted{floored}; "
         f"{as_text(scores.bits_without_end)} without",
@@ -245,9 +254,7 @@ def score_summary(
         if (value := getattr(scores, field)) is not None
     }
     lines |= {
-        "scored": f"{plural(sample.num_strings, 'string')}; {SCORE_OF['log2_pauto'].short_title} "
-        "over "
-        f"{scores.num_words:,} {words}",
+        "scored": plural(sample.num_strings, "string"),
         "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, "
         f"{scores.num_nonfinite:,} not finite, "
         f"of {scores.num_words:,}",

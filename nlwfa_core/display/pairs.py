@@ -22,7 +22,14 @@ from ..metrics.intervals import (
 )
 from ..metrics.score_table import FLAT_WINS, SCORE_OF, SCORES, Score
 from ..metrics.seeds import Spread
-from ..metrics.tables import Numbers, Table, format_score, format_scores_apart
+from ..metrics.tables import (
+    Numbers,
+    Table,
+    format_difference,
+    format_score,
+    format_scores_apart,
+    with_sign,
+)
 from ..rounding import format_significant
 
 # Where there is no interval because there are too few test strings.
@@ -72,7 +79,7 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
         )
     gaps = [differences[score.field] for score in fields]
     table["difference"] = Numbers.of(
-        (gap.estimate, _signed(gap.estimate, score.form))
+        (gap.estimate, format_difference(gap.estimate, score.form))
         for gap, score in zip(gaps, fields, strict=True)
     )
     table["95 % interval"] = [
@@ -101,7 +108,7 @@ def compared_table(
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.column for score in fields]}
     for name, known in zip(("A", "B", "A − B"), (*models, differences), strict=True):
-        write = _signed if name == "A − B" else format_score
+        write = format_difference if name == "A − B" else format_score
         if together:
             cells = []
             for score in fields:
@@ -170,7 +177,7 @@ def lead_sentence(
     texts = f"{score.short_title} on the test strings: {scored}"
     if not difference.is_known:
         return f"{texts}. {_why_no_interval(scores)}"
-    gap = _signed(difference.estimate, score.form)
+    gap = format_difference(difference.estimate, score.form)
     interval = interval_text(difference, score.form, signed=True)
     ahead = leaders({field: difference}, has_truth)[field]
     if ahead == "no verdict":
@@ -248,10 +255,10 @@ def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -
         return "too few test strings"
     low, high = interval.low, interval.high
     if low == high and math.isinf(low):
-        return f"{_signed(low, form) if signed else format_score(low)} in every resample"
+        return f"{format_difference(low, form) if signed else format_score(low)} in every resample"
     texts = format_scores_apart((low, high), form)
     return (
-        " to ".join(_with_sign(end, text) for end, text in zip((low, high), texts, strict=True))
+        " to ".join(with_sign(end, text) for end, text in zip((low, high), texts, strict=True))
         if signed
         else " to ".join(texts)
     )
@@ -288,26 +295,6 @@ def _gap_text(gap: Interval, scores: tuple[float, float], score: Score) -> str:
     if _both_infinite(scores):
         return "both are infinite"
     return "–" if score.field in COUNTS else interval_text(gap, score.form, signed=True)
-
-
-def _signed(value: float | None, form: str) -> str:
-    """Write a difference with its sign, with "−" (U+2212) for minus.
-
-    >>> (
-    ...     _signed(0.25, ".3f"),
-    ...     _signed(-0.00003, ".3f"),
-    ...     _signed(1e-17, ".3f"),
-    ...     _signed(-math.inf, ".3f"),
-    ...     _signed(None, ".3f"),
-    ... )
-    ('+0.250', '−3·10⁻⁵', '0.000', '−∞', '–')
-    """
-    return _with_sign(value, format_score(value, form))
-
-
-def _with_sign(value: float | None, text: str) -> str:
-    is_zero = value is None or math.isnan(value) or not text.strip("0.")
-    return text if is_zero or text.startswith("−") else f"{'+' if value > 0 else '−'}{text}"  # type: ignore[operator]
 
 
 def interval_table(known: Mapping[str, Interval]) -> Table:

@@ -4,6 +4,7 @@ for each score which model is ahead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -91,13 +92,20 @@ class Comparison:
                 p_value = f"p {format_significant(difference.p_value, 2)}"
                 known = f"{p_value:8}  " if difference.is_known else ""
                 title = SCORE_OF[field].column
-                rows.append((title, difference.text(form), known + _verdict(ahead[field])))
+                verdict = known + _verdict(ahead[field])
+                if math.isnan(difference.estimate):
+                    verdict += f": {self._why_undefined(field)}"
+                rows.append((title, difference.text(form, signed=True), verdict))
         widths = [max(len(row[column]) for row in rows) for column in range(2)]
         lines = (
             f"{title:<{widths[0]}}  {text:<{widths[1]}}  {verdict}".rstrip()
             for title, text, verdict in rows
         )
         return "\n".join((heading, *lines))
+
+    def _why_undefined(self, field: str) -> str:
+        scores = (self.first.estimates[field], self.second.estimates[field])
+        return "both scores are ∞" if all(map(math.isinf, scores)) else "a score is undefined"
 
 
 def _verdict(ahead: str) -> str:
@@ -122,12 +130,12 @@ def compare(
     >>> strings = ["ab", "b", "aab"] * 10
     >>> compare(NGram.fit(strings, 3), NGram.fit(strings, 1), strings)
     first − second on 30 test strings, 95 % intervals
-    log₂ Pautomac (bits)   -0.529 [-1.005, -0.054]  p 0.03    no verdict
-    WER (share)            -0.444 [-0.509, -0.380]  p 0.001   first is ahead
-    WER, no end (share)    -0.167 [-0.273, -0.060]  p 0.0034  first is ahead
-    bits / symbol          -1.040 [-1.090, -0.985]  p 0.001   first is ahead
-    bits / symbol, no end  -0.200 [-0.318, -0.067]  p 0.0051  first is ahead
-    NDCG@5                 0.208 [0.184, 0.232]     p 0.001   first is ahead
+    log₂ Pautomac (bits)   −0.529 [−1.005, −0.054]  p 0.03    no verdict
+    WER (share)            −0.444 [−0.509, −0.380]  p 0.001   first is ahead
+    WER, no end (share)    −0.167 [−0.273, −0.060]  p 0.0034  first is ahead
+    bits / symbol          −1.040 [−1.090, −0.985]  p 0.001   first is ahead
+    bits / symbol, no end  −0.200 [−0.318, −0.067]  p 0.0051  first is ahead
+    NDCG@5                 +0.208 [+0.184, +0.232]  p 0.001   first is ahead
 
     Parameters
     ----------

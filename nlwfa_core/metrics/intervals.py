@@ -45,6 +45,7 @@ from .evaluate import outputs_on
 from .next_symbols import score_next_by_string
 from .pautomac_score import magnitudes, pautomac_score, shares
 from .score_table import SCORE_OF
+from .tables import format_difference, format_score
 from .testset import TestSet, as_test_set, over_one_alphabet
 
 CONFIDENCE = 0.95
@@ -121,22 +122,22 @@ class Interval:
         """
         return self.low <= 0 <= self.high
 
-    def text(self, form: str = ".3f") -> str:
-        """Write the estimate and the interval, if there is one.
+    def text(self, form: str = ".3f", signed: bool = False) -> str:
+        """Write the estimate and the interval, if there is one, as `metrics.tables.format_score`
+        does, or as `format_difference` if `signed`.
 
         >>> Interval(0.25, 0.125, math.inf).text(), Interval(math.nan, math.nan, math.nan).text()
         ('0.250 [0.125, ∞]', 'undefined')
         >>> Interval(0.25, math.nan, math.nan).text()
         '0.250'
+        >>> Interval(0.25, -0.125, 0.5).text(signed=True)
+        '+0.250 [−0.125, +0.500]'
         """
-        if math.isnan(self.estimate):
-            return "undefined"
-        if not self.is_known:
-            return f"{self.estimate:{form}}".replace("inf", "∞")
-        estimate, low, high = (
-            f"{value:{form}}".replace("inf", "∞") for value in (self.estimate, self.low, self.high)
-        )
-        return f"{estimate} [{low}, {high}]"
+        write = format_difference if signed else format_score
+        estimate = write(self.estimate, form)
+        if math.isnan(self.estimate) or not self.is_known:
+            return estimate
+        return f"{estimate} [{write(self.low, form)}, {write(self.high, form)}]"
 
 
 @dataclass(frozen=True, eq=False)

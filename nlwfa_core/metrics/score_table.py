@@ -434,7 +434,7 @@ class Scores:
                 continue
             rows.append((score.title, _written(value, score.form), self.why_undefined(score.field)))
             if score.field == "log2_pauto":
-                beside = f"uniform {_perplexity(self.uniform_log2_pauto)}"
+                beside = f"equal weights {_perplexity(self.uniform_log2_pauto)}"
                 if self.true_log2_pauto is not None:
                     beside = f"true {_perplexity(self.true_log2_pauto)}, {beside}"
                 convention = "2 to the power above; |outputs| normalised over T"

@@ -67,7 +67,7 @@ class Spread:
         two, or a value is not finite.
 
         >>> Spread.of([1.0, 2.0, 3.0]).interval().text(), Spread.of([1.0, 2.0, math.inf]).interval()
-        ('2.000 [-0.484, 4.484]', None)
+        ('2.000 [−0.484, 4.484]', None)
         """
         if self.mean is None or self.sd is None or self.num_infinite:
             return None
@@ -147,7 +147,7 @@ def paired_t_interval(
     they are for every seed, there is nothing to compare: everything is nan.
 
     >>> paired_t_interval([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).text()
-    '1.000 [-1.484, 3.484]'
+    '1.000 [−1.484, 3.484]'
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def signed_rank_interval(
     difference counts as 0. With fewer than six seeds, a 95 % interval is not possible: it is [−∞,
     ∞].
 
-    >>> signed_rank_interval([1.0, 2.0, 3.0, 4.0, 5.0, math.inf], [0.0] * 6).text("g")
+    >>> signed_rank_interval([1.0, 2.0, 3.0, 4.0, 5.0, math.inf], [0.0] * 6).text(".3g")
     '3.5 [1, ∞]'
 
     Parameters and errors are those of `paired_t_interval`.

@@ -96,6 +96,27 @@ def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
     return format_significant(value) if looks_zero else written.replace("-", "−")
 
 
+def format_difference(value: float | None, form: str = ".3f") -> str:
+    """Write a difference of two scores with its sign, otherwise as `format_score` does.
+
+    >>> (
+    ...     format_difference(0.25),
+    ...     format_difference(-0.00003),
+    ...     format_difference(1e-17),
+    ...     format_difference(-math.inf),
+    ...     format_difference(None),
+    ... )
+    ('+0.250', '−3·10⁻⁵', '0.000', '−∞', '–')
+    """
+    return with_sign(value, format_score(value, form))
+
+
+def with_sign(value: float | None, text: str) -> str:
+    """Put the sign of a value, "+" or "−", before its text, unless that has one or says 0."""
+    is_zero = value is None or math.isnan(value) or not text.strip("0.")
+    return text if is_zero or text.startswith("−") else f"{'+' if value > 0 else '−'}{text}"  # type: ignore[operator]
+
+
 def format_scores_apart(values: Sequence[float | None], form: str = ".3f") -> tuple[str, ...]:
     """Write scores that are set against each other: with more digits, where two that differ would
     look equal.

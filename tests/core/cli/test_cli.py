@@ -533,10 +533,14 @@ def test_the_text_says_base_end_and_target(run: Run, folder: Path) -> None:
         "base 2",
         "the end of a string counted",
         "true model",
-        "40 rows as drawn",
+        "equal weights",
+        "against the true probabilities of 40 strings as drawn",
     ):
         assert part in text
-    assert "distinct words" in run("score", "--model", folder / "SP", "--test", folder / "test").out
+    without = "against the frequencies of "
+    both = (folder / "SP", folder / "SP", "--test", folder / "test")
+    assert without in run("score", "--model", *both[1:]).out
+    assert without in run("compare", *both).out
 
 
 def test_csv_counts_weigh_in_scores(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -319,7 +319,7 @@ def test_scores_are_printed_as_a_table() -> None:
     perplexity = by_name["perplexity"].split(maxsplit=2)
     assert perplexity[1:] == [
         "2.00",
-        "2 to the power above; |outputs| normalised over T; uniform 2.00",
+        "2 to the power above; |outputs| normalised over T; equal weights 2.00",
     ]
     assert scores.perplexity == 2 and "true model" not in str(scores)
     assert repr(scores) == str(scores) and max(map(len, lines)) < 140
