@@ -546,8 +546,10 @@ def _number(name: str, default: float, shared: dict[str, Any]) -> float:
 
 def _default(name: str) -> Any:
     """Return the value of a control that nobody has set: that of the first recipe or, if it does
-    not have the field, of the record.
+    not have the field, of the record. Of uploads, all strings are used.
     """
+    if name == "num_strings" and st.session_state.get("source") == "upload":
+        return limits.most("generated_strings")
     entry = OPTIONS[name]
     if name in FIRST_VALUES and not entry.by:
         return _allowed(name, FIRST_VALUES[name])
@@ -584,8 +586,7 @@ def _follow_source() -> None:
     if is_upload == (current().data.source == "upload"):
         return
     name = "num_strings"
-    first = limits.most("generated_strings") if is_upload else _default(name)
-    assignments.assign({name: st.session_state[NUMBERS].get(is_upload, first)})
+    assignments.assign({name: st.session_state[NUMBERS].get(is_upload, _default(name))})
 
 
 def _binding(name: str, default: Any) -> str | None:

@@ -507,6 +507,15 @@ def test_another_source_after_a_paste_draws_as_many_strings_as_before():
     assert numbers == [most, before, before, most] and not complaints(app)
 
 
+def test_a_link_to_uploaded_strings_uses_all_of_them_unless_it_has_another_number():
+    app = paste(open_lab("data", **QUICK), TEN)
+    link = {**QUICK, "source": "upload", "upload": recipe_of(app).data.upload}
+    assert recipe_of(open_lab("data", **link | {"num_strings": 5})).data.num_strings == 5
+    del link["num_strings"]
+    most = limits.most("generated_strings")
+    assert recipe_of(open_lab("data", **link)).data.num_strings == most
+
+
 def test_a_paste_can_be_undone():
     app = open_lab("data", **QUICK)
     before = recipe_of(app)

@@ -300,8 +300,9 @@ def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -
     assert all("is used instead" in text for text in complaints(app))
     recipe = recipe_of(app)
     assert (recipe.learning, recipe.hankel) == (FIRST.learning, FIRST.hankel)
+    uploads = {"source": "upload", "num_strings": limits.most("generated_strings")}
     assert recipe.data == FIRST.data.changed(
-        source="upload" if parameters.get("source") == "upload" else "dyck"
+        **uploads if parameters.get("source") == "upload" else {}
     )
 
 
