@@ -1851,6 +1851,7 @@ class Explore {
       line.append(mark, text);
       return line;
     });
+    this.find("[data-room=predict]").textContent = isNested ? "How deep does it reach?" : "How far does it reach?";
     this.find(".within").hidden = !truth.some((value) => value > 0);
     lines[0].append(html("span", material.truth.name, "band bar"));
     lines[1].append(html("span", "○ below 0", "band"));
@@ -2196,10 +2197,12 @@ class Explore {
       line.append(...cells.map((cell) => html(kind, cell)));
       return line;
     };
+    const first = material.hasTruth ? 0 : 1; // the distance to a truth
     const named = (name, scores, rank = "") =>
-      row([name, rank, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
+      row([name, rank, ...scores.slice(first, 3).map(three), scores[3], scores[4]], "td");
     const body = html("table");
-    body.append(row(["", "states", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
+    const titles = SCORES.slice(first).map(([name]) => name);
+    body.append(row(["", "states", ...titles, "weight 0", "below 0"], "th"));
     for (const learner of [...LINEAR, ...Object.keys(NETWORKS)]) {
       const rank = rankOf(learner, state);
       const scores = material.entry(learner, rank)?.scores;
@@ -2213,8 +2216,9 @@ class Explore {
       body,
       html(
         "p",
-        "TV: total variation over the distinct test strings. WER: word error rate. Bits: a symbol. Both count the end " +
-          "of a string. Weight 0, below 0: how many test strings have such a weight.",
+        (material.hasTruth ? "TV: total variation over the distinct test strings. " : "") +
+          "WER: word error rate. Bits: a symbol. Both count the end of a string. Weight 0, below 0: how many test " +
+          "strings have such a weight.",
       ),
       list,
     ];
