@@ -1945,11 +1945,6 @@ class Explore {
   drawRanks() {
     const { material, state } = this;
     const which = state.score;
-    this.find(".rankkey").textContent = `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`;
-    this.tellSeeds();
-    const svg = this.find(".ranks");
-    const { clientWidth: width, clientHeight: height } = svg;
-    if (!width) return;
     const most = material.mostRank;
     const value = (learner, rank) => material.entry(learner, rank)?.scores[which] ?? null;
     const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
@@ -1961,6 +1956,22 @@ class Explore {
       ...(state.learner === "SP" ? [] : [state.learner]),
       state.linear,
     ];
+    const thin = learners
+      .filter((name) => name !== state.learner && name !== state.linear)
+      .filter((name) => ranks.some((rank) => value(name, rank) !== null))
+      .map((name) => {
+        const item = html("span", ` ${name}`);
+        item.style.color = this.colour(COLOURS[name]);
+        return item;
+      });
+    this.find(".rankkey").replaceChildren(
+      `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`,
+      ...(thin.length ? ["; thin:", ...thin] : []),
+    );
+    this.tellSeeds();
+    const svg = this.find(".ranks"); // as high as the key above it has left
+    const { clientWidth: width, clientHeight: height } = svg;
+    if (!width) return;
     const best = material.truth.scores?.[which] ?? null;
     const finite = learners
       .flatMap((name) =>
@@ -1974,9 +1985,9 @@ class Explore {
     }
     const step =
       [0.05, 0.1, 0.2, 0.5, 1, 2, 5].find(
-        (size) => (Math.max(...finite) - (which === 1 ? Math.min(...finite) : 0)) / size <= 5,
+        (size) => (Math.max(...finite) - (which > 0 ? Math.min(...finite) : 0)) / size <= 5,
       ) ?? 10;
-    const least = which === 1 ? Math.floor(Math.min(...finite) / step) * step : 0;
+    const least = which > 0 ? Math.floor(Math.min(...finite) / step) * step : 0; // a distance begins at 0
     const largest = Math.max(least + step, Math.ceil(Math.max(...finite) / step - 1e-9) * step);
     const hasInfinite = learners.some((name) => ranks.some((rank) => value(name, rank) === "∞"));
     const [bottom, top] = [height - 22, hasInfinite ? 26 : 8];
