@@ -26,8 +26,7 @@ from ..experiment.recipe import (
 from ..learning.learners import LEARNERS, STRING_LEARNERS
 from ..learning.names import OPTIMIZERS
 from ..learning.options import Networks
-from ..metrics.criteria import CRITERIA
-from ..metrics.score_table import SELECTION_METRICS
+from ..metrics.score_table import CRITERIA, SELECTION_METRICS
 from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..sources.counting import MAX_DISTINCT
 from ..sources.reading import Reading
@@ -418,15 +417,14 @@ def select_rank(
 
     check_one_of("criterion", criterion, (VALIDATION, *CRITERIA))
     by_criterion = criterion in CRITERIA
-    held_out_options = {
-        "--validation": validation,
-        "--folds": folds,
-        "--fold-seed": fold_seed,
-        "--metric": metric,
-    }
-    for option, value in held_out_options.items() if by_criterion else ():
-        if value is not None:
-            raise no_effect(option, f"--criterion {criterion}", "--criterion validation")
+    for option, value in (
+        ("--validation", validation),
+        ("--folds", folds),
+        ("--fold-seed", fold_seed),
+        ("--metric", metric),
+    ):
+        if by_criterion and value is not None:
+            raise no_effect(option, f"--criterion {criterion}", f"--criterion {VALIDATION}")
     if not by_criterion and (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"
         raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
@@ -435,15 +433,15 @@ def select_rank(
             "--folds can't be used with --window: folds are drawn at random, and windows that "
             "touch are not independent; use --validation with a later part of the sequence"
         )
-    metric = metric or "wer"
-    check_one_of("metric", metric, SELECTION_METRICS)
+    by = criterion if by_criterion else metric or "wer"
+    check_one_of("metric", by, CRITERIA if by_criterion else SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = learning_recipe(learner, tried[0], field_values)
     symbols = Symbols.of(alphabet, unknown, min_count)
     read, read_notes = _read_training(train, reading, max_distinct, symbols)
     if validation is None and not by_criterion:
         return _select_by_folds(
-            (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), metric, as_json
+            (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), by, as_json
         )
     if fold_seed is not None:
         raise no_effect("--fold-seed", "--validation", "--folds")
@@ -453,7 +451,6 @@ def select_rank(
         test = TestSet.empirical(held_out)
         read_notes = (*read_notes, *validation_notes)
     print_notes(read_notes)
-    by = criterion if by_criterion else metric
     with progress_bar() as report:
         selection = best_of_ranks(sample, test, tried, recipe, metric=by, report=report)
     if not as_json:

@@ -15,10 +15,9 @@ import numpy as np
 from ..errors import plural, printable
 from ..files import ascii_json
 from ..learning.learners import LEARNERS
-from ..metrics.criteria import CRITERIA
 from ..metrics.intervals import COUNTS, Interval, leaders
 from ..metrics.next_symbols import likeliest
-from ..metrics.score_table import SCORE_OF, SCORES, Scores
+from ..metrics.score_table import CRITERIA, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers
 from ..models.model import SMALLEST_NORMAL, next_distributions
 

@@ -11,9 +11,8 @@ from functools import lru_cache
 from ..errors import PLAIN_DIGITS, format_exact
 from ..experiment.recipe import OPTIONS, Recipe, option_values
 from ..experiment.sweeps import Outcome
-from ..metrics.criteria import CRITERIA
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
-from ..metrics.score_table import MAIN_SCORES, SCORE_OF
+from ..metrics.score_table import CRITERIA, MAIN_SCORES, SCORE_OF
 from ..metrics.seeds import badness
 from ..metrics.tables import Column, Numbers, Table, format_score
 from .result_tables import score_column
@@ -108,7 +107,7 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     diagnostics.
 
     `metric`: the score by which the runs are ordered: one of `metrics.score_table.RANK_METRICS` or
-    of `metrics.criteria.CRITERIA`.
+    of `CRITERIA` there.
     `all_options`: whether to show options that are the same in all runs, too.
     """
     order = ranking(outcomes, metric)

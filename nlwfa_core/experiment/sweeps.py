@@ -18,9 +18,9 @@ from ..errors import RecipeError, alternatives, check_one_of, did_you_mean
 from ..files import from_json
 from ..learning.learners import LEARNERS, SP
 from ..limits import check_at_most, check_limit
-from ..metrics.criteria import CRITERIA, InformationCriteria
+from ..metrics.criteria import InformationCriteria
 from ..metrics.diagnostics import Diagnostics
-from ..metrics.score_table import Scores
+from ..metrics.score_table import CRITERIA, Scores
 from ..metrics.seeds import Spread, badness
 from ..records import Record, check_json_types
 from .recipe import (
@@ -401,8 +401,9 @@ def curves(
 def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
     """Choose the best rank of each learner by its validation scores, or by AIC or BIC.
 
-    `metric`: a score of the validation strings, or one of `metrics.criteria.CRITERIA`. The best rank has the best mean of the metric over seeds, in the order of `badness`; of tied
-    ranks, it is the smallest. A learner for which no run has the value has no best rank.
+    `metric`: a score of the validation strings, or one of `metrics.score_table.CRITERIA`. The best
+    rank has the best mean of the metric over seeds, in the order of `badness`; of tied ranks, it is
+    the smallest. A learner for which no run has the value has no best rank.
 
     Returns
     -------

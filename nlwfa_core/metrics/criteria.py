@@ -28,7 +28,6 @@ from ..rounding import format_beside, on_one_thread
 from ..strings.plain import SampleLike, as_sample
 from ..strings.words import FloatArray
 
-CRITERIA = {"aic": "AIC", "bic": "BIC"}  # field of `InformationCriteria` -> its title
 SUM_ERROR = 1e-6  # of probabilities that must sum to 1
 NEEDS_LIKELIHOOD = (
     "AIC and BIC need a distribution that was learned by likelihood and gives no training string "

@@ -15,14 +15,13 @@ from ..learning.fitting import fit
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
 from ..learning.two_steps import FitCache, check_rank
 from ..metrics.criteria import (
-    CRITERIA,
     NEEDS_LIKELIHOOD,
     WEIGHTS_COUNT,
     InformationCriteria,
     information_criteria,
 )
 from ..metrics.evaluate import evaluate
-from ..metrics.score_table import FLAT_WINS, SCORE_OF, SELECTION_METRICS, Scores
+from ..metrics.score_table import CRITERIA, FLAT_WINS, SCORE_OF, SELECTION_METRICS, Scores
 from ..metrics.seeds import badness
 from ..metrics.tables import format_score
 from ..metrics.testset import TestSet
@@ -96,7 +95,7 @@ def select_rank(
         The parts for the Hankel matrix and learning are used, except for the rank; the part for the
         data is not. By default it is SP with a basis of 1000 × 1000.
     metric : str
-        One of `SELECTION_METRICS`, or of `metrics.criteria.CRITERIA`: "aic" or "bic". If no rank
+        One of `SELECTION_METRICS`, or of `CRITERIA`: "aic" or "bic". If no rank
         has a finite score, a note says so.
 
     Raises

@@ -213,7 +213,7 @@ class Context:
         """Return AIC and BIC of the run on its training strings. Raises RecipeError if it is not
         finished.
         """
-        return _criteria(self.run_key, finished(self.run_key).model, self.data.train)
+        return _criteria(self.run_key, self)
 
     def lead_over_ngram(self, field: str) -> str:
         """Return a sentence that compares the run with the n-gram on the test strings; empty if
@@ -337,8 +337,8 @@ def _string_scores(key: str, _model: Model, _test: TestSet) -> StringScores:
 
 # A few numbers for each of a comparison's runs.
 @st.cache_data(max_entries=1000, show_spinner="Computing AIC and BIC…")
-def _criteria(key: str, _model: Model, _train: Sample) -> InformationCriteria:
-    return information_criteria(_model, _train)
+def _criteria(key: str, _context: Context) -> InformationCriteria:
+    return information_criteria(finished(key).model, _context.data.train)
 
 
 def _most_frequent_prefixes(train: Sample, number: int) -> Words:

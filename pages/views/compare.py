@@ -41,9 +41,9 @@ from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, Grid, Outcome, Poin
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
-from nlwfa_core.metrics.criteria import CRITERIA, NEEDS_LIKELIHOOD
+from nlwfa_core.metrics.criteria import NEEDS_LIKELIHOOD
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
-from nlwfa_core.metrics.score_table import FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
+from nlwfa_core.metrics.score_table import CRITERIA, FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
 from nlwfa_core.sources.names import RANDOM
 from pages.shared import (
     contents,
@@ -484,12 +484,9 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
         anchor=False,
     )
     references = context.reference_scores
-    best_scores = {
-        run_title(learner, rank): scores
-        for learner, (rank, scores) in sweeps.winners(outcomes, by).items()
-    }
+    chosen = sweeps.winners(outcomes, by)
+    best_scores = {run_title(learner, rank): scores for learner, (rank, scores) in chosen.items()}
     if by in CRITERIA:
-        chosen = sweeps.winners(outcomes, by)
         learners = dict.fromkeys(point.learner for point in outcomes)
         if missing := [learner for learner in learners if learner not in chosen]:
             widgets.notes(f"No {CRITERIA[by]} for {listed(missing)}: {NEEDS_LIKELIHOOD}.")
