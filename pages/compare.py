@@ -4,7 +4,7 @@ reference models.
 
 import streamlit as st
 
-from pages.shared import pins, score_tables
+from pages.shared import pins, score_tables, widgets
 from pages.shared.context import page_context
 from pages.views import compare as view
 
@@ -29,6 +29,7 @@ if not outcomes:
     if pins.pinned() and named:
         with pinned_pair:
             view.pair(context, named, shown_runs, "wer")
+    widgets.room_for_results()
     st.stop()
 with st.container(key="compare.results"):
     view.curves(context, sweep, outcomes)

@@ -24,6 +24,7 @@ const SCORES = [
   ["WER", "word error rate: wrong guesses of the next symbol"],
   ["bits", "bits per symbol; ∞: a test string has weight 0"],
 ];
+const SCORE_NAMES = ["distance", "errors", "bits"]; // in the address
 // How a lane's model is trained: what is chosen -> its name, and what it is.
 const WAYS = {
   linear: {
@@ -44,6 +45,7 @@ const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid
 const MIDDLE = 1280; // pixels of its width below which the picture is tighter
 const NOTED_MS = 1000; // of what is looked at, before Python hears it
 const HEARD_MS = 1500; // within which Python may still say what was before
+const FEW_SEEN = 30; // test strings that begin with a prefix: with fewer, shares of what follows say little
 const MARGIN = 14; // of a matrix: the groups of its rows and columns
 const HAS_BLOCKS = 0.9; // the least share of H in its blocks, for states to stand on rings at first
 const PALEST = 2e-5; // of the largest entry: paler is not seen
@@ -294,12 +296,12 @@ class Material {
     return size > 0 && Number.isFinite(size) ? [x / size, y / size] : null;
   }
 
-  // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth;
-  // null if nothing is known of any.
+  // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth,
+  // which is known of them all; null if it is known of none.
   reachOf(ladder) {
     const { truth } = this.ladder;
     if (!truth.some((value) => value > 0)) return null;
-    const wrong = ladder.findIndex((value, d) => truth[d] > 0 && !(value > truth[d] / 2 && value < truth[d] * 2));
+    const wrong = ladder.findIndex((value, d) => !(value > truth[d] / 2 && value < truth[d] * 2));
     return wrong < 0 ? ladder.length : wrong;
   }
 
@@ -727,6 +729,8 @@ class Lane {
       return ["Lost:", `${isNested && depth > 0 ? `no state for ${depth} open, so ` : ""}weight 0, whatever follows.`];
     }
     if (!real) return ["", ""];
+    const seen = this.explore.material.truth.seen?.[material.rowOf.get(String(word))] ?? Infinity;
+    if (seen < FEW_SEEN) return [`Grey: ${seen === 1 ? "1 test string" : `${seen} test strings`},`, "too few to judge by."];
     if (!real.some((share) => share > 0))
       return [isNested ? "Not a bracket string," : "Not a possible string,", "but the model has an opinion."];
     const gaps = own.map((share, n) => Math.abs(share - real[n]));
@@ -1194,7 +1198,7 @@ class Explore {
       order: state.order === "state" ? "" : state.order,
       matrix: state.show === "estimate" ? "" : state.show,
       plane: state.plane ?? "",
-      score: state.score === (material.hasTruth ? 0 : 1) ? "" : SCORES[state.score][0],
+      score: state.score === (material.hasTruth ? 0 : 1) ? "" : SCORE_NAMES[state.score],
     };
   }
 
@@ -1226,7 +1230,7 @@ class Explore {
     if (this.material && asked !== this.askedLooks) {
       const first = this.askedLooks === undefined;
       this.askedLooks = asked;
-      const place = SCORES.findIndex(([name]) => name === score);
+      const place = SCORE_NAMES.indexOf(score);
       const least = this.material.hasTruth ? 0 : 1;
       if (!first || matrix || plane || score)
         this.change({ show: matrix || "estimate", plane: plane || null, score: Math.max(least, place) });
@@ -1479,6 +1483,8 @@ class Explore {
     this.opening = setInterval(() => (acts.length ? acts.shift()() : stop()), STEP_MS);
     for (const kind of ["pointerdown", "keydown", "wheel"])
       addEventListener(kind, stop, { once: true, capture: true, signal: this.closing.signal });
+    // who points at something wants it to stand still
+    this.box.addEventListener("pointermove", stop, { once: true, signal: this.closing.signal });
   }
 
   change(some = {}) {
@@ -1845,6 +1851,7 @@ class Explore {
       line.append(mark, text);
       return line;
     });
+    this.find("[data-room=predict]").textContent = isNested ? "How deep does it reach?" : "How far does it reach?";
     this.find(".within").hidden = !truth.some((value) => value > 0);
     lines[0].append(html("span", material.truth.name, "band bar"));
     lines[1].append(html("span", "○ below 0", "band"));
@@ -2114,6 +2121,7 @@ class Explore {
       others: material.others(state.learner, state.rank),
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
+      which: state.score,
     });
     if (material.few && line.length) line.push([` · ${material.few}`, ""]);
     const told = JSON.stringify([head, line]);
@@ -2189,10 +2197,12 @@ class Explore {
       line.append(...cells.map((cell) => html(kind, cell)));
       return line;
     };
+    const first = material.hasTruth ? 0 : 1; // the distance to a truth
     const named = (name, scores, rank = "") =>
-      row([name, rank, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
+      row([name, rank, ...scores.slice(first, 3).map(three), scores[3], scores[4]], "td");
     const body = html("table");
-    body.append(row(["", "states", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
+    const titles = SCORES.slice(first).map(([name]) => name);
+    body.append(row(["", "states", ...titles, "weight 0", "below 0"], "th"));
     for (const learner of [...LINEAR, ...Object.keys(NETWORKS)]) {
       const rank = rankOf(learner, state);
       const scores = material.entry(learner, rank)?.scores;
@@ -2206,8 +2216,9 @@ class Explore {
       body,
       html(
         "p",
-        "TV: total variation over the distinct test strings. WER: word error rate. Bits: a symbol. Both count the end " +
-          "of a string. Weight 0, below 0: how many test strings have such a weight.",
+        (material.hasTruth ? "TV: total variation over the distinct test strings. " : "") +
+          "WER: word error rate. Bits: a symbol. Both count the end of a string. Weight 0, below 0: how many test " +
+          "strings have such a weight.",
       ),
       list,
     ];
@@ -2225,11 +2236,12 @@ class Explore {
       weights: lanes.map(([, , lane]) => lane.model.weight(stateAfter(lane.model, word))),
     }));
     const place = Math.min(which, lanes.length - 1);
-    const wrong = ({ truth, weights }) => Math.abs(weights[place] - truth);
+    // without a truth a string that was drawn once is no measure: those with the least weight come first
+    const wrong = ({ truth, weights }) => (material.truthModel ? Math.abs(weights[place] - truth) : -weights[place]);
     if (place >= 0) rows.sort((a, b) => wrong(b) - wrong(a));
     const pick = html("span", "", "pick");
     pick.setAttribute("role", "group");
-    pick.setAttribute("aria-label", "Whose errors come first");
+    pick.setAttribute("aria-label", "By which model");
     lanes.forEach(([name], n) => {
       const button = html("button", name);
       button.type = "button";
@@ -2237,7 +2249,8 @@ class Explore {
       button.addEventListener("click", () => this.listTested(list, n));
       pick.append(button);
     });
-    const title = html("h2", "Test strings, the most wrong first ");
+    const order = material.truthModel ? "the most wrong" : "the least weight";
+    const title = html("h2", `Test strings, ${order} first `);
     if (lanes.length > 1) title.append(pick);
     const body = html("table");
     const head = html("tr");

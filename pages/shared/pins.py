@@ -39,7 +39,8 @@ def train_shown_runs(recipe: Recipe, key: str) -> None:
     have not been trained yet.
     """
     training.train_at_once(list(shown_runs(recipe).values()), key)
-    training.train_controls(list(shown_runs(recipe).values()), key)
+    with st.container():  # so that what stands below keeps its place on the page
+        training.train_controls(list(shown_runs(recipe).values()), key)
 
 
 def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:

@@ -102,6 +102,14 @@ def errors_as_messages() -> Iterator[None]:
     st.stop()
 
 
+def room_for_results() -> None:
+    """Keep a page as high as the window while its results are awaited, so that it does not
+    scroll.
+    """
+    with st.container(key="room_for_results"):  # assets/lab.css gives it its height
+        st.html("<i></i>")
+
+
 def notes(*sentences: str) -> None:
     for sentence in sentences:
         st.info(escape_markdown(sentence), icon=":material/info:")

@@ -43,7 +43,7 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
     assert app.query_params["step"] == str(place + 1)
     texts = markdown_texts(app)
     for number, action in enumerate(step.actions):
-        wanted = action.applied(recipe_of(app))
+        wanted = action.applied(recipe_of(app), app.session_state[sidebar.HIDDEN])
         button = next(
             (button for button in app.button if button.key == f"lesson.do.{number}"), None
         )
@@ -168,16 +168,16 @@ def test_a_recipe_of_ones_own_can_be_kept_when_a_step_sets_another():
 
 
 def test_a_closed_lesson_gives_back_what_was_set_before_it():
-    app = open_lab(**QUICK | {"rank": 7}, way="hankel", word="[[]]")
+    app = open_lab(**QUICK | {"rank": 7}, matrix="difference", word="[[]]")
     mine = recipe_of(app)
     go(app, "learn").button(key="learn.lesson.dyck").click().run()
-    assert recipe_of(app) != mine and "way" not in app.query_params
+    assert recipe_of(app) != mine and "matrix" not in app.query_params
     app.number_input(key="rank").set_value(2).run()
     app.button(key="lesson.close").click().run()
     assert recipe_of(app) == mine and not complaints(app)
     assert [toast.value for toast in app.toast] == [open_lesson.RESTORED]
     go(app, "explore")
-    assert (app.query_params["way"], app.query_params["word"]) == ("hankel", "[[]]")
+    assert (app.query_params["matrix"], app.query_params["word"]) == ("difference", "[[]]")
     app.button(key="undo").click().run()
     assert recipe_of(app).learning.rank == 2
 

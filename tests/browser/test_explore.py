@@ -154,7 +154,7 @@ def test_the_address_shows_another_person_what_is_looked_at(
     for name in ("H − Ĥ", "PCA", "WER"):
         page.get_by_role("button", name=name, exact=True).click()
     page.get_by_role("textbox", name="A string to follow").fill("[][")
-    expect(page).to_have_url(re.compile("word=.*matrix=difference.*plane=pca.*score=WER"))
+    expect(page).to_have_url(re.compile("word=.*matrix=difference.*plane=pca.*score=errors"))
     theirs = new_page()
     theirs.goto(page.url)
     for name in ("H − Ĥ", "PCA", "WER"):
@@ -177,7 +177,7 @@ def test_the_test_strings_on_which_a_model_is_most_wrong_come_first(page: Page, 
     worst = data.alphabet.decode(words[int(off.argmax())])
     expect(table.locator("td").first).to_have_text(worst)
     expect(table.locator("tr")).to_have_count(len(words) + 1)
-    page.get_by_role("group", name="Whose errors come first").get_by_text("linear").first.click()
+    page.get_by_role("group", name="By which model").get_by_text("linear").first.click()
     linear = fit(build_hankel(data.train, FIRST.hankel), "SP", 4).model
     off = np.abs(linear.weights(words) - Dyck().weights(words))
     worst = data.alphabet.decode(words[int(off.argmax())])
