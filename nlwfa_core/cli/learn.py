@@ -434,7 +434,8 @@ def select_rank(
             "touch are not independent; use --validation with a later part of the sequence"
         )
     by = criterion if by_criterion else metric or "wer"
-    check_one_of("metric", by, CRITERIA if by_criterion else SELECTION_METRICS)
+    if not by_criterion:
+        check_one_of("metric", by, SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = learning_recipe(learner, tried[0], field_values)
     symbols = Symbols.of(alphabet, unknown, min_count)

@@ -129,7 +129,7 @@ def _of_automaton(model: WFA) -> int:
     emissions = A.sum(axis=2)  # (num_symbols, num_states)
     totals = emissions.sum(axis=0)  # (num_states,)
     sums = np.append(totals + ends, model.initial.sum())
-    least = min(model.initial.min(), A.min(initial=0), ends.min())
+    least = min(part.min(initial=0) for part in (model.initial, A, ends))
     if not (least >= 0 and np.abs(sums - 1).max() <= SUM_ERROR):
         k, num_symbols = model.num_states, model.num_symbols
         is_normalised = abs(model.total_weight() - 1) <= SUM_ERROR
