@@ -18,8 +18,9 @@ from ..errors import RecipeError, alternatives, check_one_of, did_you_mean
 from ..files import from_json
 from ..learning.learners import LEARNERS, SP
 from ..limits import check_at_most, check_limit
+from ..metrics.criteria import InformationCriteria
 from ..metrics.diagnostics import Diagnostics
-from ..metrics.score_table import Scores
+from ..metrics.score_table import CRITERIA, Scores
 from ..metrics.seeds import Spread, badness
 from ..records import Record, check_json_types
 from .recipe import (
@@ -345,6 +346,7 @@ class Outcome:
     diagnostics: Diagnostics
     training: str  # whether the training is finished (`FitReport.training`)
     num_train: int  # the number of strings that the model was learned from
+    criteria: InformationCriteria | None = None  # on the training strings; None if not computed
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
@@ -364,6 +366,17 @@ class Outcome:
         strings.
         """
         return self.scores if strings == "test" else self.validation
+
+    def selection(self, name: str) -> tuple[float, int] | None:
+        """Return a score on the validation strings, or AIC or BIC, and the number of weights of 0,
+        which decides if the value is not finite. None if there are no such strings, or AIC and BIC
+        are undefined.
+        """
+        if name in CRITERIA:
+            one = self.criteria
+            return None if one is None or one.why_undefined else (getattr(one, name), 0)
+        held_out = self.validation
+        return None if held_out is None else (float(getattr(held_out, name)), held_out.num_zero)
 
 
 def curves(
@@ -386,10 +399,11 @@ def curves(
 
 
 def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[int, list[Scores]]]:
-    """Choose the best rank of each learner by its validation scores.
+    """Choose the best rank of each learner by its validation scores, or by AIC or BIC.
 
-    The best rank has the best mean of the metric over seeds, in the order of `badness`; of tied
-    ranks, it is the smallest.
+    `metric`: a score of the validation strings, or one of `metrics.score_table.CRITERIA`. The best
+    rank has the best mean of the metric over seeds, in the order of `badness`; of tied ranks, it is
+    the smallest. A learner for which no run has the value has no best rank.
 
     Returns
     -------
@@ -398,15 +412,12 @@ def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, tuple[i
     """
     by_learner: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():
-        if outcome.validation is not None:
+        if outcome.selection(metric) is not None:
             by_learner.setdefault(learner, {}).setdefault(rank, []).append(outcome)
 
     def order(entry: tuple[int, list[Outcome]]) -> tuple[tuple[int, float, float], int]:
-        held_out = [outcome.validation for outcome in entry[1] if outcome.validation is not None]
-        return badness(
-            [float(getattr(scores, metric)) for scores in held_out],
-            [scores.num_zero for scores in held_out],
-        ), entry[0]
+        values = [value for outcome in entry[1] if (value := outcome.selection(metric))]
+        return badness([score for score, _ in values], [zeros for _, zeros in values]), entry[0]
 
     best = {learner: min(ranks.items(), key=order) for learner, ranks in by_learner.items()}
     return {
