@@ -32,6 +32,8 @@ from .learning.learners import options as options
 from .learning.spectral import linear_loss as linear_loss
 from .metrics.comparison import Comparison as Comparison
 from .metrics.comparison import compare as compare
+from .metrics.criteria import information_criteria as information_criteria
+from .metrics.criteria import num_parameters as num_parameters
 from .metrics.evaluate import evaluate as evaluate
 from .metrics.intervals import intervals as intervals
 from .metrics.intervals import string_scores as string_scores

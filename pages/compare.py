@@ -33,7 +33,9 @@ if not outcomes:
     st.stop()
 with st.container(key="compare.results"):
     view.curves(context, sweep, outcomes)
-    by = view.choice(context.recipe)
+    by = view.choice(context.recipe, sweep)
+    outcomes = view.with_criteria(outcomes, context.recipe, by)
+    named = view.with_criteria(named, context.recipe, by)
     view.winners(context, sweep, outcomes, by)
     st.subheader("All runs", anchor=False)
     view.all_runs(named, by)

@@ -45,6 +45,7 @@ const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid
 const MIDDLE = 1280; // pixels of its width below which the picture is tighter
 const NOTED_MS = 1000; // of what is looked at, before Python hears it
 const HEARD_MS = 1500; // within which Python may still say what was before
+const FEW_SEEN = 30; // test strings that begin with a prefix: with fewer, shares of what follows say little
 const MARGIN = 14; // of a matrix: the groups of its rows and columns
 const HAS_BLOCKS = 0.9; // the least share of H in its blocks, for states to stand on rings at first
 const PALEST = 2e-5; // of the largest entry: paler is not seen
@@ -295,12 +296,12 @@ class Material {
     return size > 0 && Number.isFinite(size) ? [x / size, y / size] : null;
   }
 
-  // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth;
-  // null if nothing is known of any.
+  // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth,
+  // which is known of them all; null if it is known of none.
   reachOf(ladder) {
     const { truth } = this.ladder;
     if (!truth.some((value) => value > 0)) return null;
-    const wrong = ladder.findIndex((value, d) => truth[d] > 0 && !(value > truth[d] / 2 && value < truth[d] * 2));
+    const wrong = ladder.findIndex((value, d) => !(value > truth[d] / 2 && value < truth[d] * 2));
     return wrong < 0 ? ladder.length : wrong;
   }
 
@@ -728,6 +729,8 @@ class Lane {
       return ["Lost:", `${isNested && depth > 0 ? `no state for ${depth} open, so ` : ""}weight 0, whatever follows.`];
     }
     if (!real) return ["", ""];
+    const seen = this.explore.material.truth.seen?.[material.rowOf.get(String(word))] ?? Infinity;
+    if (seen < FEW_SEEN) return [`Grey: ${seen === 1 ? "1 test string" : `${seen} test strings`},`, "too few to judge by."];
     if (!real.some((share) => share > 0))
       return [isNested ? "Not a bracket string," : "Not a possible string,", "but the model has an opinion."];
     const gaps = own.map((share, n) => Math.abs(share - real[n]));
@@ -1480,6 +1483,8 @@ class Explore {
     this.opening = setInterval(() => (acts.length ? acts.shift()() : stop()), STEP_MS);
     for (const kind of ["pointerdown", "keydown", "wheel"])
       addEventListener(kind, stop, { once: true, capture: true, signal: this.closing.signal });
+    // who points at something wants it to stand still
+    this.box.addEventListener("pointermove", stop, { once: true, signal: this.closing.signal });
   }
 
   change(some = {}) {
@@ -1846,6 +1851,7 @@ class Explore {
       line.append(mark, text);
       return line;
     });
+    this.find("[data-room=predict]").textContent = isNested ? "How deep does it reach?" : "How far does it reach?";
     this.find(".within").hidden = !truth.some((value) => value > 0);
     lines[0].append(html("span", material.truth.name, "band bar"));
     lines[1].append(html("span", "○ below 0", "band"));
@@ -1939,11 +1945,6 @@ class Explore {
   drawRanks() {
     const { material, state } = this;
     const which = state.score;
-    this.find(".rankkey").textContent = `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`;
-    this.tellSeeds();
-    const svg = this.find(".ranks");
-    const { clientWidth: width, clientHeight: height } = svg;
-    if (!width) return;
     const most = material.mostRank;
     const value = (learner, rank) => material.entry(learner, rank)?.scores[which] ?? null;
     const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
@@ -1955,6 +1956,22 @@ class Explore {
       ...(state.learner === "SP" ? [] : [state.learner]),
       state.linear,
     ];
+    const thin = learners
+      .filter((name) => name !== state.learner && name !== state.linear)
+      .filter((name) => ranks.some((rank) => value(name, rank) !== null))
+      .map((name) => {
+        const item = html("span", ` ${name}`);
+        item.style.color = this.colour(COLOURS[name]);
+        return item;
+      });
+    this.find(".rankkey").replaceChildren(
+      `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`,
+      ...(thin.length ? ["; thin:", ...thin] : []),
+    );
+    this.tellSeeds();
+    const svg = this.find(".ranks"); // as high as the key above it has left
+    const { clientWidth: width, clientHeight: height } = svg;
+    if (!width) return;
     const best = material.truth.scores?.[which] ?? null;
     const finite = learners
       .flatMap((name) =>
@@ -1968,9 +1985,9 @@ class Explore {
     }
     const step =
       [0.05, 0.1, 0.2, 0.5, 1, 2, 5].find(
-        (size) => (Math.max(...finite) - (which === 1 ? Math.min(...finite) : 0)) / size <= 5,
+        (size) => (Math.max(...finite) - (which > 0 ? Math.min(...finite) : 0)) / size <= 5,
       ) ?? 10;
-    const least = which === 1 ? Math.floor(Math.min(...finite) / step) * step : 0;
+    const least = which > 0 ? Math.floor(Math.min(...finite) / step) * step : 0; // a distance begins at 0
     const largest = Math.max(least + step, Math.ceil(Math.max(...finite) / step - 1e-9) * step);
     const hasInfinite = learners.some((name) => ranks.some((rank) => value(name, rank) === "∞"));
     const [bottom, top] = [height - 22, hasInfinite ? 26 : 8];
@@ -2115,6 +2132,7 @@ class Explore {
       others: material.others(state.learner, state.rank),
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
+      which: state.score,
     });
     if (material.few && line.length) line.push([` · ${material.few}`, ""]);
     const told = JSON.stringify([head, line]);
@@ -2190,10 +2208,12 @@ class Explore {
       line.append(...cells.map((cell) => html(kind, cell)));
       return line;
     };
+    const first = material.hasTruth ? 0 : 1; // the distance to a truth
     const named = (name, scores, rank = "") =>
-      row([name, rank, ...scores.slice(0, 3).map(three), scores[3], scores[4]], "td");
+      row([name, rank, ...scores.slice(first, 3).map(three), scores[3], scores[4]], "td");
     const body = html("table");
-    body.append(row(["", "states", "TV", "WER", "bits", "weight 0", "below 0"], "th"));
+    const titles = SCORES.slice(first).map(([name]) => name);
+    body.append(row(["", "states", ...titles, "weight 0", "below 0"], "th"));
     for (const learner of [...LINEAR, ...Object.keys(NETWORKS)]) {
       const rank = rankOf(learner, state);
       const scores = material.entry(learner, rank)?.scores;
@@ -2207,8 +2227,9 @@ class Explore {
       body,
       html(
         "p",
-        "TV: total variation over the distinct test strings. WER: word error rate. Bits: a symbol. Both count the end " +
-          "of a string. Weight 0, below 0: how many test strings have such a weight.",
+        (material.hasTruth ? "TV: total variation over the distinct test strings. " : "") +
+          "WER: word error rate. Bits: a symbol. Both count the end of a string. Weight 0, below 0: how many test " +
+          "strings have such a weight.",
       ),
       list,
     ];
@@ -2226,11 +2247,12 @@ class Explore {
       weights: lanes.map(([, , lane]) => lane.model.weight(stateAfter(lane.model, word))),
     }));
     const place = Math.min(which, lanes.length - 1);
-    const wrong = ({ truth, weights }) => Math.abs(weights[place] - truth);
+    // without a truth a string that was drawn once is no measure: those with the least weight come first
+    const wrong = ({ truth, weights }) => (material.truthModel ? Math.abs(weights[place] - truth) : -weights[place]);
     if (place >= 0) rows.sort((a, b) => wrong(b) - wrong(a));
     const pick = html("span", "", "pick");
     pick.setAttribute("role", "group");
-    pick.setAttribute("aria-label", "Whose errors come first");
+    pick.setAttribute("aria-label", "By which model");
     lanes.forEach(([name], n) => {
       const button = html("button", name);
       button.type = "button";
@@ -2238,7 +2260,8 @@ class Explore {
       button.addEventListener("click", () => this.listTested(list, n));
       pick.append(button);
     });
-    const title = html("h2", "Test strings, the most wrong first ");
+    const order = material.truthModel ? "the most wrong" : "the least weight";
+    const title = html("h2", `Test strings, ${order} first `);
     if (lanes.length > 1) title.append(pick);
     const body = html("table");
     const head = html("tr");

@@ -3,7 +3,9 @@
 /* oxlint-disable no-unused-vars -- for the script that this file is put before */
 
 const LEVEL = 0.1; // scores that differ by less than this share of the larger one are level
+const LEVEL_BITS = 0.02; // bits per symbol that differ by less are level
 const SCORE = { variation: 0, errors: 1, bits: 2 }; // places in a list of scores
+const SCORE_TEXTS = ["distance to the truth ", "next symbols guessed wrong ", "bits a symbol "];
 const HOLDS_NOTHING = 0.8; // an error ‖H − Ĥ‖ / ‖H‖ above which Ĥ is not like H
 
 const states = (rank) => (rank === 1 ? "1 state" : `${rank} states`);
@@ -23,16 +25,19 @@ const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixe
 // if they are the same may a difference be called the curve's. learner is "SP" where nothing is
 // bent; linear and network are null if they have not been trained.
 // others: the scores of networks that differ from this one in the seed alone.
+// which: the score that is chosen, or left out: the distance to the truth, or, where that is not
+// known, the wrong guesses.
 // Returns the headline, and the line below it as parts [text, lane or ""].
-function verdictOf({ ranks, learner, objectives, linear, network, others, hasTruth, noun }) {
+function verdictOf({ ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen }) {
   const start = `With ${bothStates(ranks)}, `;
   if (!linear && !network) return { head: `${start}there is no model to draw yet`, line: [] };
-  const which = hasTruth ? SCORE.variation : SCORE.errors;
-  const name = hasTruth ? "distance to the truth " : "next symbols guessed wrong ";
+  const which = chosen ?? (hasTruth ? SCORE.variation : SCORE.errors);
+  const isDistance = which === SCORE.variation;
+  const name = SCORE_TEXTS[which];
   if (learner === "SP") {
     const reach = linear.reach ? `matrices are right to ${noun} ${linear.reach}` : "matrices hold no string at all";
     const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
-    const head = hasTruth && finite(linear.reach) ? reach : guess;
+    const head = isDistance && finite(linear.reach) ? reach : guess;
     return {
       head: start + head,
       line: [
@@ -58,7 +63,7 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
     [score(network.scores[which]), "network"],
   ];
   if (linear) line.push([" against ", ""], [score(linear.scores[which]), "linear"]);
-  if (hasTruth && finite(linear?.reach) && finite(network.reach))
+  if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · right to ${noun} `, ""],
       [String(network.reach), "network"],
@@ -66,6 +71,10 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
       [String(linear.reach), "linear"],
     );
   if (!linear) return { head: `${start}the linear model is not trained yet`, line };
+  if (!hasTruth && which === SCORE.errors) {
+    const bits = [network, linear].map(({ scores }) => score(scores[SCORE.bits]));
+    line.push([` · ${SCORE_TEXTS[SCORE.bits]}`, ""], [bits[0], "network"], [" against ", ""], [bits[1], "linear"]);
+  }
   const isLike = objectives[0] === objectives[1];
   if (!isLike) line.push([" · trained in different ways", ""]);
   if (network.training === "not finished") line.push([" · not trained to its end", ""]);
@@ -73,6 +82,7 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
   const counts = outcomes(
     linear.scores[which],
     [network.scores, ...others].map((scores) => scores[which]),
+    which,
   );
   const number = others.length + 1;
   if (counts.length > 1) {
@@ -81,24 +91,24 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
     return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
   }
   if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
-  return { head: comparison(linear, network, { start, ...sides }, which, hasTruth, noun), line };
+  return { head: comparison(linear, network, { start, ...sides }, which, noun), line };
 }
 
 // How the networks of some seeds stand to the linear model: [["ahead", on how many], …], without
 // those of none.
-function outcomes(linear, networks) {
+function outcomes(linear, networks, which) {
   const counts = { ahead: 0, level: 0, behind: 0 };
-  for (const own of networks) counts[outcomeOf(linear, own)] += 1;
+  for (const own of networks) counts[outcomeOf(linear, own, which)] += 1;
   return Object.entries(counts).filter(([, count]) => count);
 }
 
-function outcomeOf(linear, own) {
+function outcomeOf(linear, own, which) {
   if (!finite(own) || !finite(linear)) return finite(own) ? "ahead" : finite(linear) ? "behind" : "level";
-  if (isLevel(linear, own)) return "level";
+  if (isLevel(linear, own, which)) return "level";
   return own < linear ? "ahead" : "behind";
 }
 
-const isLevel = (a, b) => Math.abs(a - b) <= LEVEL * Math.max(a, b);
+const isLevel = (a, b, which) => Math.abs(a - b) <= (which === SCORE.bits ? LEVEL_BITS : LEVEL * Math.max(a, b));
 
 // How the two models are named in a sentence, and whether its verb is plural. Of unequal numbers of
 // states nothing is put down to the curve.
@@ -113,34 +123,39 @@ function sidesOf(ranks, isLike) {
   return { curved, straight, isUnequal: true };
 }
 
-function comparison(linear, network, { start, curved, straight, isUnequal }, which, hasTruth, noun) {
+function comparison(linear, network, { start, curved, straight, isUnequal }, which, noun) {
+  const isDistance = which === SCORE.variation;
   const [a, b] = [linear.scores[which], network.scores[which]];
   if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
   if (!finite(b)) return `${start}the nonlinear model failed`;
-  if (!finite(a)) return `${start}only the nonlinear model holds any string`;
-  if (hasTruth && Math.min(linear.error, network.error) > HOLDS_NOTHING) return `${start}neither holds the strings`;
-  const isDeeper = hasTruth && network.reach > linear.reach;
+  if (!finite(a)) {
+    const holds = which === SCORE.bits ? "gives every test string a weight" : "holds any string";
+    return `${start}only the nonlinear model ${holds}`;
+  }
+  if (isDistance && Math.min(linear.error, network.error) > HOLDS_NOTHING) return `${start}neither holds the strings`;
+  const isDeeper = isDistance && network.reach > linear.reach;
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
   const [subject, isMany] = curved;
-  if (isLevel(a, b)) {
+  if (isLevel(a, b, which)) {
     if (!isUnequal) return `${start}level${isDeeper ? `, but ${subject} goes deeper` : `: ${subject} buys nothing`}`;
     const deeper = isDeeper ? `, and ${isMany ? "go" : "goes"} deeper` : "";
     return `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}${deeper}`;
   }
   const begin = isUnequal ? "" : start;
-  if (ratio < 1) return begin + gain(curved, straight, ratio, hasTruth);
+  const less = which === SCORE.bits ? Math.abs(a - b).toFixed(3) : percent(1 - Math.min(ratio, 1 / ratio));
+  if (ratio < 1) return begin + gain(curved, straight, less, which);
   if (isDeeper) {
     const nearer = isUnequal ? `${straight[0]} ${straight[1] ? "are" : "is"} nearer` : `${start}linear is nearer`;
     return `${nearer}, but not right to such ${noun}`;
   }
-  return begin + gain(straight, curved, 1 / ratio, hasTruth);
+  return begin + gain(straight, curved, less, which);
 }
 
-// The better model's share of the other's error, as loud for either.
-function gain([subject, isMany], [, , other], ratio, hasTruth) {
+// What the better model has less, as loud for either.
+function gain([subject, isMany], [, , other], less, which) {
   const than = other ? ` than ${other}` : "";
-  const what = hasTruth ? "less error" : "fewer wrong guesses";
-  return `${subject} ${isMany ? "have" : "has"} ${percent(1 - ratio)} ${what}${than}`;
+  const what = ["less error", "fewer wrong guesses", "fewer bits a symbol"][which];
+  return `${subject} ${isMany ? "have" : "has"} ${less} ${what}${than}`;
 }
 
 const percent = (share) => (finite(share) && Number.isFinite(share) ? `${Math.round(100 * share)}%` : "nothing");

@@ -26,7 +26,7 @@ from ..experiment.recipe import (
 from ..learning.learners import LEARNERS, STRING_LEARNERS
 from ..learning.names import OPTIMIZERS
 from ..learning.options import Networks
-from ..metrics.score_table import SELECTION_METRICS
+from ..metrics.score_table import CRITERIA, SELECTION_METRICS
 from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..sources.counting import MAX_DISTINCT
 from ..sources.reading import Reading
@@ -51,11 +51,21 @@ from .recipe_options import (
 )
 from .running import peak_memory, progress_bar, stopped_by_signals
 from .terminal import AsJson, Output, log_line, print_notes
-from .text import fit_summary, folds_summary, json_text, ranks_summary, search_notes, search_summary
+from .text import (
+    criteria_summary,
+    fit_summary,
+    folds_summary,
+    json_text,
+    ranks_summary,
+    search_notes,
+    search_summary,
+)
 
 if TYPE_CHECKING:
     from ..learning.fitting import Fit
     from ..strings.sample import Sample
+
+VALIDATION = "validation"  # the criterion by which `select-rank` chooses by default
 
 # Training strings, validation strings, and notes.
 TrainingStrings: TypeAlias = "tuple[Sample, Sample | None, tuple[str, ...]]"
@@ -381,21 +391,41 @@ def select_rank(
         typer.Option(min=0, help="The seed that divides the strings into folds, by default 0."),
     ] = None,
     metric: Annotated[
-        str, typer.Option(help=f"The score to choose by: {', '.join(SELECTION_METRICS)}.")
-    ] = "wer",
+        str | None,
+        typer.Option(
+            help=f"The score to choose by: {', '.join(SELECTION_METRICS)}; by default wer."
+        ),
+    ] = None,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What to choose by: validation (a score, by --validation or --folds), or aic or "
+            "bic, of the training strings alone."
+        ),
+    ] = VALIDATION,
     max_distinct: MaxDistinct = None,
     alphabet: DeclaredAlphabet = None,
     unknown: Unknown = None,
     min_count: MinCount = None,
     as_json: AsJson = False,
 ) -> Output:
-    """Learn a model with each rank, score it on validation strings or by cross-validation, and
-    print the best rank.
+    """Learn a model with each rank, score it on validation strings, by cross-validation, or by AIC
+    or BIC, and print the best rank.
     """
     from ..metrics.testset import TestSet
     from ..search.rank_selection import select_rank as best_of_ranks
 
-    if (validation is None) == (folds is None):
+    check_one_of("criterion", criterion, (VALIDATION, *CRITERIA))
+    by_criterion = criterion in CRITERIA
+    for option, value in (
+        ("--validation", validation),
+        ("--folds", folds),
+        ("--fold-seed", fold_seed),
+        ("--metric", metric),
+    ):
+        if by_criterion and value is not None:
+            raise no_effect(option, f"--criterion {criterion}", f"--criterion {VALIDATION}")
+    if not by_criterion and (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"
         raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
     if folds is not None and reading.window:
@@ -403,26 +433,35 @@ def select_rank(
             "--folds can't be used with --window: folds are drawn at random, and windows that "
             "touch are not independent; use --validation with a later part of the sequence"
         )
-    check_one_of("metric", metric, SELECTION_METRICS)
+    by = criterion if by_criterion else metric or "wer"
+    if not by_criterion:
+        check_one_of("metric", by, SELECTION_METRICS)
     tried = number_ranges("ranks", ranks, limits.most("rank"))
     recipe = learning_recipe(learner, tried[0], field_values)
     symbols = Symbols.of(alphabet, unknown, min_count)
     read, read_notes = _read_training(train, reading, max_distinct, symbols)
-    if validation is None:
+    if validation is None and not by_criterion:
         return _select_by_folds(
-            (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), metric, as_json
+            (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), by, as_json
         )
     if fold_seed is not None:
         raise no_effect("--fold-seed", "--validation", "--folds")
-    sample, held_out, validation_notes = _with_validation(read, validation, reading)
-    print_notes((*read_notes, *validation_notes))
+    sample, test = read, None
+    if validation is not None:
+        sample, held_out, validation_notes = _with_validation(read, validation, reading)
+        test = TestSet.empirical(held_out)
+        read_notes = (*read_notes, *validation_notes)
+    print_notes(read_notes)
     with progress_bar() as report:
-        selection = best_of_ranks(
-            sample, TestSet.empirical(held_out), tried, recipe, metric=metric, report=report
-        )
+        selection = best_of_ranks(sample, test, tried, recipe, metric=by, report=report)
     if not as_json:
-        return Output(ranks_summary(learner, selection), selection.notes)
+        summary = criteria_summary if by_criterion else ranks_summary
+        return Output(summary(learner, selection), selection.notes)
     scores = [{"rank": rank, **asdict(scores)} for rank, scores in selection.scores]
+    scores += [
+        {"rank": rank, **asdict(one), "aic": one.aic, "bic": one.bic}
+        for rank, one in selection.criteria
+    ]
     return Output(
         json_text(
             {

@@ -17,7 +17,7 @@ from ..files import ascii_json
 from ..learning.learners import LEARNERS
 from ..metrics.intervals import COUNTS, Interval, leaders
 from ..metrics.next_symbols import likeliest
-from ..metrics.score_table import SCORE_OF, SCORES, Scores
+from ..metrics.score_table import CRITERIA, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers
 from ..models.model import SMALLEST_NORMAL, next_distributions
 
@@ -465,6 +465,20 @@ def ranks_summary(learner: str, selection: RankSelection) -> str:
         f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, "
         "the end of a string counted\n"
         f"{table(rows)}\nbest by {selection.metric}: rank {selection.rank}"
+    )
+
+
+def criteria_summary(learner: str, selection: RankSelection) -> str:
+    """Write AIC and BIC of every rank, and the best rank."""
+    rows: list[Sequence[str]] = [("rank", "parameters", "log-likelihood", *CRITERIA.values())]
+    for rank, one in selection.criteria:
+        values = one.log_likelihood, one.aic, one.bic
+        rows.append([as_text(rank), as_text(one.num_parameters), *map(as_text, values)])
+    number = selection.criteria[0][1].num_strings
+    return (
+        f"{learner} on {plural(number, 'training string')}, each an observation; natural "
+        "logarithms, the end of a string counted\n"
+        f"{table(rows)}\nbest by {CRITERIA[selection.metric]}: rank {selection.rank}"
     )
 
 

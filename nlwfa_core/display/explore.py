@@ -478,8 +478,8 @@ def _truth(data: Data, prefixes: Words) -> dict[str, Any]:
 
     "kind" is "brackets" (with the probabilities "split" and "wrap"), "linear" (with "model", a
     linear model) or "shares": then "next" has, for each prefix, the shares of what follows in the
-    test strings, symbol -> share (the end is "end"), None if no test string begins so. "name" says
-    what it is, and "scores" are those of the true model.
+    test strings, symbol -> share (the end is "end"), None if no test string begins so, and "seen",
+    how many do. "name" says what it is, and "scores" are those of the true model.
     """
     model = data.true_model
     if model is not None:
@@ -501,6 +501,7 @@ def _truth(data: Data, prefixes: Words) -> dict[str, Any]:
         "name": "test strings",
         "scores": None,
         "next": [_shares(followers, end) for followers in counts],
+        "seen": [followers.total() for followers in counts],
     }
 
 

@@ -12,7 +12,7 @@ from ..errors import PLAIN_DIGITS, format_exact
 from ..experiment.recipe import OPTIONS, Recipe, option_values
 from ..experiment.sweeps import Outcome, Place
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
-from ..metrics.score_table import MAIN_SCORES, SCORE_OF
+from ..metrics.score_table import CRITERIA, MAIN_SCORES, SCORE_OF
 from ..metrics.tables import Column, Numbers, Table, format_score
 from .result_tables import score_column
 
@@ -90,8 +90,8 @@ def option_column(texts: Iterable[str]) -> Column:
 
 
 def ranking(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
-    """Order the names of runs by `Place`: the best on validation strings first, runs without such
-    strings last.
+    """Order the names of runs by `Place`: the best on validation strings, or by AIC or BIC, first;
+    runs without such a value last.
     """
     return sorted(outcomes, key=lambda name: Place.of([outcomes[name]], metric))
 
@@ -119,10 +119,11 @@ def best_pair(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
 
 
 def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> Table:
-    """Make a table with a row for each run, the best on validation strings first: options, test
-    scores, diagnostics.
+    """Make a table with a row for each run, in the order of `ranking`: options, test scores,
+    diagnostics.
 
-    `metric`: the score by which the runs are ordered: one of `metrics.score_table.RANK_METRICS`.
+    `metric`: the score by which the runs are ordered: one of `metrics.score_table.RANK_METRICS` or
+    of `CRITERIA` there.
     `all_options`: whether to show options that are the same in all runs, too.
     """
     order = ranking(outcomes, metric)
@@ -131,15 +132,16 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     option_names = list(options(recipes[0])) if all_options and recipes else differing(recipes)
     by_run = [options(recipe) for recipe in recipes]
     marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
-    if all(outcome.validation is None for outcome in ordered):
+    values = [outcome.selection(metric) for outcome in ordered]
+    if all(value is None for value in values):
         marks = [""] * len(order)  # without validation strings there is no order
     table: Table = {"run": order, "place": marks}
     table |= {name: option_column(values[name] for values in by_run) for name in option_names}
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
         table[score.short_title] = score_column((outcome.scores for outcome in ordered), score)
     table["training"] = [outcome.training for outcome in ordered]
-    table["on validation"] = Numbers.written(
-        (getattr(outcome.validation, metric, None) for outcome in ordered), format_score
+    table[CRITERIA.get(metric, "on validation")] = Numbers.written(
+        (value and value[0] for value in values), format_score
     )
     health = [outcome.diagnostics for outcome in ordered]
     for field in (

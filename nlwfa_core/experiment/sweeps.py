@@ -19,8 +19,9 @@ from ..errors import RecipeError, alternatives, check_one_of, did_you_mean
 from ..files import from_json
 from ..learning.learners import LEARNERS, SP
 from ..limits import check_at_most, check_limit
+from ..metrics.criteria import InformationCriteria
 from ..metrics.diagnostics import Diagnostics
-from ..metrics.score_table import Scores
+from ..metrics.score_table import CRITERIA, Scores
 from ..metrics.seeds import Spread, badness
 from ..records import Record, check_json_types
 from .recipe import (
@@ -346,6 +347,7 @@ class Outcome:
     diagnostics: Diagnostics
     training: str  # whether the training is finished (`FitReport.training`)
     num_train: int  # the number of strings that the model was learned from
+    criteria: InformationCriteria | None = None  # on the training strings; None if not computed
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
@@ -365,6 +367,17 @@ class Outcome:
         strings.
         """
         return self.scores if strings == "test" else self.validation
+
+    def selection(self, name: str) -> tuple[float, int] | None:
+        """Return a score on the validation strings, or AIC or BIC, and the number of weights of 0,
+        which decides if the value is not finite. None if there are no such strings, or AIC and BIC
+        are undefined.
+        """
+        if name in CRITERIA:
+            one = self.criteria
+            return None if one is None or one.why_undefined else (getattr(one, name), 0)
+        held_out = self.validation
+        return None if held_out is None else (float(getattr(held_out, name)), held_out.num_zero)
 
 
 def curves(
@@ -391,8 +404,8 @@ TIES = "Ties are broken by bits per symbol, then by fewer states."
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where runs of one model stand among others by their validation scores: a sort key, the best
-    first.
+    """Where runs of one model stand among others by their validation scores, or by AIC or BIC: a
+    sort key, the best first.
 
     `level` is the same for models that the score does not tell apart: how many values are not
     finite, the mean of the others and, if some are not finite, the mean number of outputs of
@@ -406,16 +419,16 @@ class Place:
     def of(cls, outcomes: Sequence[Outcome], metric: str) -> Place:
         """Place the runs of a model, one for each seed.
 
-        Runs without validation strings come last.
+        Runs without the value come last. `metric`: as in `winners`.
         """
         states = max(outcome.recipe.learning.rank for outcome in outcomes)
-        held_out = [one.validation for one in outcomes if one.validation is not None]
-        if not held_out:
+        values = [value for one in outcomes if (value := one.selection(metric)) is not None]
+        if not values:
             return cls((math.inf,) * 3, (math.inf, math.inf, states))
         infinite, average, zeros = badness(
-            [float(getattr(scores, metric)) for scores in held_out],
-            [scores.num_zero for scores in held_out],
+            [score for score, _ in values], [num_zero for _, num_zero in values]
         )
+        held_out = [one.validation for one in outcomes if one.validation is not None]
         bits = "bits_without_end" if metric.endswith("_without_end") else "bits_per_symbol"
         tie_break = Spread.of(float(getattr(scores, bits)) for scores in held_out).order
         level = (infinite, _without_rounding_error(average), zeros if infinite else 0)
@@ -428,20 +441,22 @@ def _without_rounding_error(value: float) -> float:
 
 
 class RankChoice(NamedTuple):
-    """The rank of a learner that validation strings choose."""
+    """The rank of a learner that is chosen."""
 
     rank: int
     scores: list[Scores]  # on the test strings, one for each seed
-    level: tuple[int, ...]  # the other ranks with the same validation score
+    level: tuple[int, ...]  # the other ranks with the same value
 
 
 def winners(outcomes: Mapping[Point, Outcome], metric: str) -> dict[str, RankChoice]:
-    """Choose the best rank of each learner by its validation scores: the first in the order of
-    `Place`.
+    """Choose the best rank of each learner by its validation scores, or by AIC or BIC: the first in
+    the order of `Place`. A learner for which no run has the value has no best rank.
+
+    `metric`: a score of the validation strings, or one of `metrics.score_table.CRITERIA`.
     """
     by_learner: dict[str, dict[int, list[Outcome]]] = {}
     for (learner, rank, _), outcome in outcomes.items():
-        if outcome.validation is not None:
+        if outcome.selection(metric) is not None:
             by_learner.setdefault(learner, {}).setdefault(rank, []).append(outcome)
     chosen = {}
     for learner, ranks in by_learner.items():

@@ -185,6 +185,11 @@ class LearnerOptions(Record):
         return self.from_hankel
 
     @property
+    def learns_by_likelihood(self) -> bool:
+        """Return whether the likelihood of the strings is what it maximises in the end."""
+        return not self.needs_hankel or self.refinement == "likelihood"
+
+    @property
     def refinement(self) -> str:
         """Return the third step, one of `names.REFINEMENTS`; "none" for learners that have none."""
         return "none"

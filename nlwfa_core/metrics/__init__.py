@@ -14,6 +14,7 @@
 - `comparison`: `compare`, which does this in one call.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
 - `tables`: tables of results, written as LaTeX, Markdown, CSV and JSON.
+- `criteria`: AIC and BIC from the training strings, with the number of free parameters.
 - `seeds`: summaries of scores over several seeds, the choice of the best model, and differences
   between two models.
 

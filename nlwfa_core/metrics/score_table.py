@@ -219,6 +219,8 @@ SELECTION_METRICS = (
     "wer_without_end",
     "bits_without_end",
 )
+# The fields of `criteria.InformationCriteria` by which it can choose, too -> their titles.
+CRITERIA = {"aic": "AIC", "bic": "BIC"}
 # Scores of whole strings: what they need are outputs, not the scores of next symbols.
 WHOLE_STRING_SCORES = ("log2_pauto", "kl", "total_variation", "rmse")
 # Where there is room for three.

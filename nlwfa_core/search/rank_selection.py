@@ -1,4 +1,4 @@
-"""Chooses a rank by validation strings."""
+"""Chooses a rank by validation strings, or by AIC or BIC from the training strings."""
 
 from __future__ import annotations
 
@@ -14,18 +14,25 @@ from ..hankel.estimate import build_hankel
 from ..learning.fitting import fit
 from ..learning.progress import CancelCheck, Progress, Report, never, silent
 from ..learning.two_steps import FitCache, check_rank
+from ..metrics.criteria import (
+    NEEDS_LIKELIHOOD,
+    WEIGHTS_COUNT,
+    InformationCriteria,
+    information_criteria,
+)
 from ..metrics.evaluate import evaluate
-from ..metrics.score_table import FLAT_WINS, SCORE_OF, SELECTION_METRICS, Scores
+from ..metrics.score_table import CRITERIA, FLAT_WINS, SCORE_OF, SELECTION_METRICS, Scores
 from ..metrics.seeds import badness
 from ..metrics.tables import format_score
 from ..metrics.testset import TestSet
+from ..models.wfa import WFA
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
 
 
 @dataclass(frozen=True)
 class RankSelection:
-    """The rank with the best score on validation strings.
+    """The rank with the best score on validation strings, or with the lowest AIC or BIC.
 
     Attributes
     ----------
@@ -33,7 +40,9 @@ class RankSelection:
     metric : str
     scores : tuple of (rank, Scores)
         Each rank with its scores on the validation strings, in the order in which the ranks were
-        passed.
+        passed; empty if AIC or BIC chose.
+    criteria : tuple of (rank, InformationCriteria)
+        The same with AIC and BIC, if one of them chose.
     notes : tuple of str
         Sentences for the user about the basis, and about learning with each rank.
     """
@@ -42,20 +51,22 @@ class RankSelection:
     metric: str
     scores: tuple[tuple[int, Scores], ...]
     notes: tuple[str, ...] = ()
+    criteria: tuple[tuple[int, InformationCriteria], ...] = ()
 
     def __repr__(self) -> str:
         """Write the chosen rank, and the score of each rank."""
         values = (
-            f"{rank}: {format_score(getattr(scores, self.metric))}" for rank, scores in self.scores
+            f"{rank}: {format_score(getattr(scores, self.metric))}"
+            for rank, scores in self.scores or self.criteria
         )
-        title = SCORE_OF[self.metric].short_title
+        title = CRITERIA.get(self.metric) or SCORE_OF[self.metric].short_title
         return f"<RankSelection of rank {self.rank} by {title}; {', '.join(values)}>"
 
 
 @check_types
 def select_rank(
     train: SampleLike,
-    validation: TestSet | SampleLike,
+    validation: TestSet | SampleLike | None,
     ranks: Sequence[int],
     recipe: Recipe | None = None,
     *,
@@ -64,7 +75,7 @@ def select_rank(
     cancelled: CancelCheck = never,
 ) -> RankSelection:
     """Learn with each rank, and choose the rank whose model has the best score on validation
-    strings, as the paper does ([P] §5).
+    strings, as the paper does ([P] §5), or the lowest AIC or BIC on the training strings.
 
     >>> from nlwfa_core import HankelRecipe
     >>> strings, small = (
@@ -77,28 +88,35 @@ def select_rank(
     Parameters
     ----------
     train : Sample, or strings as `strings.plain.as_sample` takes them
-    validation : TestSet, or strings
+    validation : TestSet, or strings, or None
+        None for AIC and BIC, which need no such strings.
     ranks : sequence of int
     recipe : Recipe, optional
         The parts for the Hankel matrix and learning are used, except for the rank; the part for the
         data is not. By default it is SP with a basis of 1000 × 1000.
     metric : str
-        One of `SELECTION_METRICS`. If no rank has a finite score, a note says so.
+        One of `SELECTION_METRICS`, or of `CRITERIA`: "aic" or "bic". If no rank
+        has a finite score, a note says so.
 
     Raises
     ------
     RecipeError
-        If there are no ranks, a rank is below 1 or above what the basis allows, or the metric is
-        unknown.
+        If there are no ranks, a rank is below 1 or above what the basis allows, the metric is
+        unknown, validation strings are missing or have no effect, or no rank has an AIC and a BIC.
     """
-    check_one_of("metric", metric, SELECTION_METRICS)
+    check_one_of("metric", metric, (*SELECTION_METRICS, *CRITERIA))
+    if (validation is None) != (metric in CRITERIA):
+        need = "strings" if validation is None else "None"
+        raise RecipeError(f"with the metric {metric}, validation must be {need}")
     train = as_sample(train, name="train")
-    if not isinstance(validation, TestSet):
+    if validation is not None and not isinstance(validation, TestSet):
         own = None if isinstance(validation, Sample) else train.alphabet
         validation = TestSet.empirical(as_sample(validation, own, "validation"))
     if not ranks:
         raise RecipeError("ranks must have at least one entry; got none")
     base = recipe or Recipe()
+    if metric in CRITERIA and not base.learning.learns_by_likelihood:
+        raise RecipeError(f"{NEEDS_LIKELIHOOD}; got {base.learning.learner}")
     recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
     hankel = None
     cache = FitCache()
@@ -109,13 +127,15 @@ def select_rank(
             check_rank(hankel, rank)
         notes += basis_notes(hankel, base.hankel)
     scores: list[tuple[int, Scores]] = []
+    criteria: list[tuple[int, InformationCriteria]] = []
+    stopping = None if validation is None else validation.sample
     for number, (rank, one) in enumerate(zip(ranks, recipes, strict=True)):
         report(Progress("ranks", number, len(recipes)))
         if hankel is None:
             learned = fit(
                 train,
                 one.learning,
-                validation=validation.sample,
+                validation=stopping,
                 cache=cache,
                 report=report,
                 cancelled=cancelled,
@@ -125,13 +145,24 @@ def select_rank(
                 hankel,
                 one.learning,
                 strings=train,
-                validation=validation.sample,
+                validation=stopping,
                 cache=cache,
                 report=report,
                 cancelled=cancelled,
             )
-        scores.append((rank, evaluate(learned.model, validation)))
         notes += (f"Rank {rank}: {message}" for message in learned.report.messages)
+        if validation is not None:
+            scores.append((rank, evaluate(learned.model, validation)))
+            continue
+        values = information_criteria(learned.model, train)
+        criteria.append((rank, values))
+        if values.why_undefined:
+            notes.append(f"Rank {rank}: {CRITERIA[metric]} undefined: {values.why_undefined}.")
+        if not isinstance(learned.model, WFA) and WEIGHTS_COUNT not in notes:
+            notes.append(WEIGHTS_COUNT)
+    if validation is None:
+        best = best_by_criterion(criteria, metric)
+        return RankSelection(best, metric, (), tuple(notes), tuple(criteria))
     if metric == "log2_pauto" and not validation.target_is_true:
         notes.append(FLAT_WINS)
     best = best_rank(scores, metric)
@@ -155,3 +186,17 @@ def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
             entry[0],
         ),
     )[0]
+
+
+def best_by_criterion(criteria: Sequence[tuple[int, InformationCriteria]], name: str) -> int:
+    """Choose the rank with the lowest AIC or BIC; of tied ranks, the smallest.
+
+    Raises RecipeError if no rank has one.
+    """
+    defined = [(getattr(one, name), rank) for rank, one in criteria if not one.why_undefined]
+    if not defined:
+        rank, one = criteria[0]
+        raise RecipeError(
+            f"{CRITERIA[name]} is undefined for every rank; for rank {rank}: {one.why_undefined}"
+        )
+    return min(defined)[1]

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..display.explore import PARTS, VIEW
 from ..errors import FormatError, RecipeError
@@ -46,9 +47,12 @@ class Action:
     # holds
     recipe: Recipe | None
 
-    def applied(self, recipe: Recipe) -> Recipe:
-        """Return the recipe after the click. Raises RecipeError if the fields do not fit it."""
-        return self.recipe or with_fields(recipe, dict(self.fields))
+    def applied(self, recipe: Recipe, values: Mapping[str, Any] | None = None) -> Recipe:
+        """Return the recipe after the click. Raises RecipeError if the fields do not fit it.
+
+        `values`: those of fields that have no effect in `recipe`, and may have one after the click.
+        """
+        return self.recipe or with_fields(recipe, dict(self.fields), values)
 
 
 @dataclass(frozen=True)

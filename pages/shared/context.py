@@ -25,7 +25,15 @@ from weakref import WeakValueDictionary
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from nlwfa_core import DataRecipe, HankelRecipe, Recipe, RecipeError, evaluate, select_basis
+from nlwfa_core import (
+    DataRecipe,
+    HankelRecipe,
+    Recipe,
+    RecipeError,
+    evaluate,
+    information_criteria,
+    select_basis,
+)
 from nlwfa_core.display import pairs
 from nlwfa_core.display.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
 from nlwfa_core.experiment.datasets import Data, load_data, no_files
@@ -38,6 +46,7 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.folders import RunFolders
 from nlwfa_core.learning.learners import LEARNERS
 from nlwfa_core.learning.spectral import TruncatedSVD, hankel_svd
+from nlwfa_core.metrics.criteria import InformationCriteria
 from nlwfa_core.metrics.intervals import Interval, StringScores, intervals, string_scores
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.testset import TestSet
@@ -199,6 +208,13 @@ class Context:
         finished(self.run_key)
         return _resampled(intervals, self.run_key, self.string_scores)
 
+    @property
+    def criteria(self) -> InformationCriteria:
+        """Return AIC and BIC of the run on its training strings. Raises RecipeError if it is not
+        finished.
+        """
+        return _criteria(self.run_key, self)
+
     def lead_over_ngram(self, field: str) -> str:
         """Return a sentence that compares the run with the n-gram on the test strings; empty if
         they can't be compared.
@@ -317,6 +333,12 @@ def _reference_scores(key: str, _references: dict[str, Model], _test: TestSet) -
 @st.cache_resource(max_entries=64, show_spinner="Scoring single strings…")
 def _string_scores(key: str, _model: Model, _test: TestSet) -> StringScores:
     return string_scores(_model, _test)
+
+
+# A few numbers for each of a comparison's runs.
+@st.cache_data(max_entries=1000, show_spinner="Computing AIC and BIC…")
+def _criteria(key: str, _context: Context) -> InformationCriteria:
+    return information_criteria(finished(key).model, _context.data.train)
 
 
 def _most_frequent_prefixes(train: Sample, number: int) -> Words:

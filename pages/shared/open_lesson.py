@@ -586,7 +586,7 @@ def _do(step: Step, action: Action) -> None:
     if page_of(step) == "explore":
         _set_view(action.view)
     try:
-        recipe = action.applied(sidebar.current())
+        recipe = action.applied(sidebar.current(), sidebar.hidden_options())
         sidebar.set_recipe(recipe, forget=action.recipe is not None)
     except RecipeError as error:
         error_toast(error)

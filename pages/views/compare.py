@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
+from typing import TypeVar
 
 import streamlit as st
 
@@ -42,8 +43,9 @@ from nlwfa_core.experiment.sweeps import AGAINST, MAX_SEEDS, TIES, Grid, Outcome
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.runner import num_cores
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
+from nlwfa_core.metrics.criteria import NEEDS_LIKELIHOOD
 from nlwfa_core.metrics.diagnostics import DIAGNOSTIC_TITLES
-from nlwfa_core.metrics.score_table import FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
+from nlwfa_core.metrics.score_table import CRITERIA, FLAT_WINS, METRICS, RANK_METRICS, SCORE_OF
 from nlwfa_core.sources.names import RANDOM
 from pages.shared import (
     contents,
@@ -60,6 +62,7 @@ from pages.shared import (
 from pages.shared.context import Context, computed, finished
 from pages.shared.widgets import error_toast, escape_markdown
 
+Name = TypeVar("Name", str, Point)  # of a run
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 SEEDS = {False: "the learning only", True: "the strings too"}
@@ -432,38 +435,68 @@ def _references(context: Context, sweep: Grid, metric: str) -> dict[str, float |
     return lines
 
 
-def choice(recipe: Recipe) -> str:
-    """Draw the choice of the score by which validation strings choose. Return its field."""
+def choice(recipe: Recipe, sweep: Grid) -> str:
+    """Draw the choice of what the best run is chosen by: a score on validation strings or, among
+    ranks, AIC or BIC. Return its field.
+    """
     own = recipe.data.error_rate
     metrics = RANK_METRICS
     if own == "wer_without_end":
         ends = {"wer": own, "bits_per_symbol": "bits_without_end"}
         metrics = tuple(ends.get(metric, metric) for metric in metrics)
+    if sweep.against == "rank":  # AIC and BIC of different numbers of strings say nothing
+        metrics += tuple(CRITERIA)
     if st.session_state.get("compare.by") not in metrics:
         st.session_state["compare.by"] = own  # other strings have another word error rate
     field: str = st.segmented_control(
-        "Choose on validation strings by",
+        "Choose by",
         metrics,
-        format_func=lambda name: SCORE_OF[name].short_title,
+        format_func=lambda name: CRITERIA.get(name) or SCORE_OF[name].short_title,
         required=True,
         key="compare.by",
         persist_state="session",
-        help="The best rank is the one whose model has the lowest score on validation strings. "
-        f"{TIES} Test strings are not used.",
+        help="The best rank is the one whose model has the lowest score on validation strings, or "
+        "the lowest AIC or BIC: these are of the training strings, and add a penalty for each free "
+        f"parameter. {TIES} Test strings are not used.",
     )
     return field
 
 
+def with_criteria(named: Mapping[Name, Outcome], recipe: Recipe, by: str) -> Mapping[Name, Outcome]:
+    """Add AIC and BIC to outcomes if one of them chooses, except to runs from other strings than
+    the page's: their values can't be compared. Strings that a seed drew count as the page's.
+    """
+    if by not in CRITERIA:
+        return named
+    strings = recipe.data
+    return {
+        name: replace(one, criteria=Context(one.recipe).criteria)
+        if one.recipe.learning.learns_by_likelihood
+        and one.recipe.data.changed(seed=strings.seed) == strings
+        else one
+        for name, one in named.items()
+    }
+
+
 def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by: str) -> None:
-    """Draw a table with the rank of each learner that is best on validation strings, and its scores
-    on the test strings; nothing if the runs do not differ in rank.
+    """Draw a table with the rank of each learner that is best by the choice, and its scores on the
+    test strings; nothing if the runs do not differ in rank.
     """
     if sweep.against != "rank":
         return
-    st.subheader("Rank chosen on validation strings", anchor=False)
+    st.subheader(
+        f"Rank chosen by {CRITERIA[by]}" if by in CRITERIA else "Rank chosen on validation strings",
+        anchor=False,
+    )
     references = context.reference_scores
     chosen = sweeps.winners(outcomes, by)
     best_scores = {run_title(learner, best.rank): best.scores for learner, best in chosen.items()}
+    if by in CRITERIA:
+        learners = dict.fromkeys(point.learner for point in outcomes)
+        if missing := [learner for learner in learners if learner not in chosen]:
+            widgets.notes(f"No {CRITERIA[by]} for {listed(missing)}: {NEEDS_LIKELIHOOD}.")
+        if not chosen:
+            return
     if not best_scores:
         widgets.notes(
             "There are no validation strings, so no rank can be chosen by them. Set some "
@@ -490,17 +523,15 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
 
 
 def _level_ranks(chosen: Mapping[str, RankChoice], by: str) -> None:
-    """Name the ranks that have the same validation score as the chosen ones."""
+    """Name the ranks that have the same value as the chosen ones."""
     ties = [
         f"{run_title(learner, best.rank)} with k = {listed(list(map(str, best.level)))}"
         for learner, best in chosen.items()
         if best.level
     ]
     if ties:
-        score = SCORE_OF[by].short_title
-        st.caption(
-            escape_markdown(f"Level on validation strings by {score}: {'; '.join(ties)}. {TIES}")
-        )
+        value = CRITERIA.get(by) or f"{SCORE_OF[by].short_title} on validation strings"
+        st.caption(escape_markdown(f"Level by {value}: {'; '.join(ties)}. {TIES}"))
 
 
 def named_runs(
@@ -515,18 +546,18 @@ def named_runs(
 
 
 def verdict(named: Mapping[str, Outcome], by: str) -> None:
-    """State which run the validation strings choose, and whether it is better than the n-gram on
-    the test strings.
-    """
-    chosen = next((name for name in ranking(named, by) if named[name].validation is not None), None)
+    """State which run is chosen, and whether it is better than the n-gram on the test strings."""
+    chosen = next((name for name in ranking(named, by) if named[name].selection(by)), None)
     if chosen is None:
         return
-    choice = (
-        f"The best on validation strings by {SCORE_OF[by].short_title}: {chosen}."
-        if len(named) > 1
-        else ""
+    best = (
+        f"The best by {CRITERIA[by]}"
+        if by in CRITERIA
+        else f"The best on validation strings by {SCORE_OF[by].short_title}"
     )
-    sentence = Context(named[chosen].recipe).lead_over_ngram(by)
+    choice = f"{best}: {chosen}." if len(named) > 1 else ""
+    recipe = named[chosen].recipe
+    sentence = Context(recipe).lead_over_ngram(recipe.data.error_rate if by in CRITERIA else by)
     if level := level_with(chosen, named, by):
         others = "1 other" if len(level) == 1 else f"{len(level)} others"
         names = "; ".join(level[:5]) + ("; …" if len(level) > 5 else "")
@@ -618,7 +649,7 @@ def _pinned_first(
     named: Mapping[str, Outcome], shown_runs: Mapping[str, Recipe], by: str
 ) -> dict[str, Outcome]:
     """Order runs: the shown ones by the names that they have as pins, then the others with the best
-    on validation strings first.
+    first.
     """
     by_key = {one.recipe.key(): one for one in named.values()}
     shown = {name: by_key[one.key()] for name, one in shown_runs.items() if one.key() in by_key}
@@ -638,9 +669,14 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     widgets.draw_table(
         table,
         "compare.runs",
-        "All runs, the best on validation strings first",
+        "All runs, the best first",
         {"training": st.column_config.Column(help=widgets.TRAINING_HELP)},
         column_order=[title for title in table if title not in hidden],
+    )
+    order = (
+        f"{CRITERIA[by]}, of the training strings"
+        if by in CRITERIA
+        else f"the {SCORE_OF[by].title} on validation strings"
     )
     files = widgets.table_downloads(
         dict.fromkeys(("latex", "markdown"), table), "runs", "compare.runs.files"
@@ -659,8 +695,7 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
             on_click="ignore",
         )
     st.caption(
-        f"Ordered by the {SCORE_OF[by].title} on validation strings. {TIES} "
-        "All other scores are on the test strings."
+        f"Ordered by {order}. {TIES} All other scores are on the test strings."
         f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
     )
     warnings = [

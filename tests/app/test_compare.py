@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from nlwfa_core import run
+from nlwfa_core import information_criteria, run
 from nlwfa_core.display import result_tables as tables_of_the_lab
 from nlwfa_core.display.pairs import interval_text
 from nlwfa_core.experiment.datasets import load_data
@@ -305,6 +305,31 @@ def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
         and f"{chosen}: {model.estimates['wer']:#.3g}; 5-gram: {ngram.estimates['wer']:#.3g} ("
         in verdict
     )
+
+
+def test_aic_chooses_among_models_by_likelihood_and_names_the_others():
+    link = QUICK | {"data_seed": 44, "learners": "SP", "opponents": "PFA"}
+    app = trained(open_lab("compare", **link), "compare.start")
+    app.segmented_control(key="compare.by").set_value("aic").run()
+    assert not complaints(app)
+    recipe = recipe_of(app).with_learner("PFA", 1)
+    train = load_data(recipe.data).train
+    ranks = app.pills(key="ranks").value
+    aic = {
+        rank: information_criteria(run(recipe.with_learner("PFA", rank)).model, train).aic
+        for rank in ranks
+    }
+    best = min(aic, key=aic.get)
+    texts = [text.value.replace("\\", "") for text in app.main.markdown]
+    assert any(f"The best by AIC: PFA, k = {best}." in text for text in texts)
+    chosen = tables(app)[0]["model"].tolist()
+    assert f"PFA, k = {best}" in chosen and not any(name.startswith("SP") for name in chosen)
+    notes = [entry.value.replace("\\", "") for entry in app.info]
+    assert any(text.startswith("No AIC for SP: AIC and BIC need a distr") for text in notes)
+    runs = next(table for table in tables(app) if "place" in table)
+    assert runs["AIC"].tolist()[: len(ranks)] == sorted(aic.values())
+    app.segmented_control(key="against").set_value("strings").run()
+    assert not complaints(app)
 
 
 def opening_pair(app):

@@ -43,7 +43,7 @@ def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_the
     assert app.query_params["step"] == str(place + 1)
     texts = markdown_texts(app)
     for number, action in enumerate(step.actions):
-        wanted = action.applied(recipe_of(app))
+        wanted = action.applied(recipe_of(app), app.session_state[sidebar.HIDDEN])
         button = next(
             (button for button in app.button if button.key == f"lesson.do.{number}"), None
         )

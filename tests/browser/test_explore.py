@@ -177,7 +177,7 @@ def test_the_test_strings_on_which_a_model_is_most_wrong_come_first(page: Page, 
     worst = data.alphabet.decode(words[int(off.argmax())])
     expect(table.locator("td").first).to_have_text(worst)
     expect(table.locator("tr")).to_have_count(len(words) + 1)
-    page.get_by_role("group", name="Whose errors come first").get_by_text("linear").first.click()
+    page.get_by_role("group", name="By which model").get_by_text("linear").first.click()
     linear = fit(build_hankel(data.train, FIRST.hankel), "SP", 4).model
     off = np.abs(linear.weights(words) - Dyck().weights(words))
     worst = data.alphabet.decode(words[int(off.argmax())])

@@ -380,11 +380,32 @@ def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
     found = verdict(script, lane(None, 0.8), lane(None, 0.4), hasTruth=False)
     assert found["head"] == "With 4 states, the curve has 50% fewer wrong guesses"
     line = "".join(text for text, _ in found["line"])
-    assert line == "next symbols guessed wrong 0.400 against 0.800"
+    assert line == (
+        "next symbols guessed wrong 0.400 against 0.800 · bits a symbol 1.000 against 1.000"
+    )
     level = verdict(script, lane(None, 0.8), lane(None, 0.79), hasTruth=False)
     assert level["head"] == "With 4 states, level: the curve buys nothing"
     linear = verdict(script, lane(None, 0.6), lane(None, 0.8), hasTruth=False)
     assert linear["head"] == "With 4 states, the linear model has 25% fewer wrong guesses"
+
+
+BITS = [
+    (1.0, 0.9, "the curve has 0.100 fewer bits a symbol"),
+    (1.0, 1.05, "the linear model has 0.050 fewer bits a symbol"),
+    (1.0, 1.01, "level: the curve buys nothing"),
+    ("∞", 1.0, "only the nonlinear model gives every test string a weight"),
+]
+
+
+@pytest.mark.parametrize(("linear", "network", "expected"), BITS)
+def test_the_headline_follows_the_score_that_is_chosen(
+    script: Page, linear: Any, network: Any, expected: str
+) -> None:
+    lanes = [lane(0.2) | {"scores": [0.2, 0.5, bits, 0, 0]} for bits in (linear, network)]
+    assert verdict(script, *lanes, which=2)["head"] == f"With 4 states, {expected}"
+    assert (
+        verdict(script, *lanes, which=1)["head"] == "With 4 states, level: the curve buys nothing"
+    )
 
 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:

@@ -208,6 +208,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "transform": "none",
         },
         "heat_map_png": {"matrix": HANKEL.matrix, "pixels": 48},
+        "information_criteria": {"model": NGRAM, "strings": SAMPLE},
         "intervals": {"model": SCORES} | bootstrap,
         "learn_by_queries": {
             "weights": HALVES,
@@ -220,6 +221,7 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "load": {"path": folder / "m"},
         "load_info": {"path": folder / "m"},
         "loss_svgs": {"report": trained.report, "linear_loss": 0.1},
+        "num_parameters": {"model": NGRAM},
         "options": {"learner": "SP", "rank": 2},
         "prepare": {"recipe": RECIPE},
         "rank_next": {"model": LINEAR, "prefixes": TWO, "count": 2},

@@ -716,6 +716,25 @@ def test_select_rank_by_folds(run: Run, folder: Path) -> None:
     assert "folds must be between 2 and" in run(*arguments[:-1], 1).err
 
 
+@pytest.mark.parametrize("criterion", ["aic", "bic"])
+def test_select_rank_by_aic_or_bic(run: Run, folder: Path, criterion: str) -> None:
+    arguments = ("select-rank", "--train", folder / "train", "--learner", "HMM", "--ranks", "1,3,2")
+    arguments = (*arguments, "--criterion", criterion)
+    record = json.loads(run(*arguments, "--json").out)
+    assert (record["metric"], [entry["rank"] for entry in record["scores"]]) == (
+        criterion,
+        [1, 3, 2],
+    )
+    assert record["rank"] == min(record["scores"], key=lambda entry: entry[criterion])["rank"]
+    text = run(*arguments).out
+    assert f"best by {criterion.upper()}: rank {record['rank']}" in text
+    for held_out in ("--validation", "--folds"):
+        refused = run(*arguments, held_out, 3 if held_out == "--folds" else folder / "test")
+        assert f"{held_out} has no effect with --criterion {criterion}" in refused.err
+    refused = run(*arguments[:-1], "best")
+    assert "criterion must be one of validation, aic, bic; got 'best'" in refused.err
+
+
 def test_symbols_of_the_validation_strings_alone_are_noted(run: Run, folder: Path) -> None:
     arguments = (
         "select-rank",

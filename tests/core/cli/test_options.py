@@ -157,7 +157,7 @@ def test_the_same_holds_for_learning_from_values(learner: str, optimizer: str) -
 # Options that are not fields of a recipe, and have an effect wherever their command runs.
 EFFECTIVE = {
     "fit": "--train --out --learner --rank --preset --force --alphabet --unknown",
-    "select-rank": "--train --validation --folds --learner --ranks --metric --json --alphabet "
+    "select-rank": "--train --validation --folds --learner --ranks --criterion --json --alphabet "
     "--unknown",
     "rank": "--model --prefixes --targets --out --json",
     "mix": "models --out --validation --force",
@@ -209,6 +209,8 @@ REFUSED = {
         "--fold-seed 3",
         "--min-count": "select-rank --train lines --validation lines --learner SP --ranks 1 "
         "--min-count 3",
+        "--metric": "select-rank --train lines --criterion aic --learner PFA --ranks 1 "
+        "--metric wer",
     },
     "compare": {"--table": "compare none none --test none --json --table csv"},
     "classes": {"--json": "classes --home . --delete-unjoined --json"},

@@ -21,6 +21,7 @@ from nlwfa_core import (
     options,
 )
 from nlwfa_core.display.figures.score_curves import metric_figure, score_bars
+from nlwfa_core.display.recipe_differences import ranking, run_table
 from nlwfa_core.display.result_tables import run_names, spread_table
 from nlwfa_core.experiment import sweep_table, sweeps
 from nlwfa_core.experiment.datasets import load_data
@@ -37,6 +38,7 @@ from nlwfa_core.experiment.sweeps import (
     winners,
 )
 from nlwfa_core.learning.progress import UNKNOWN
+from nlwfa_core.metrics.criteria import InformationCriteria
 from nlwfa_core.metrics.diagnostics import diagnostics
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.score_table import Scores
@@ -147,6 +149,24 @@ def test_curves_are_means_over_seeds() -> None:
         curves(found, "wer", "validation")["SP"]
     ) == [1, 2]
     assert curves({Point("SP", 1, 0): outcome(0.1, None)}, "wer", "validation") == {}
+
+
+def test_aic_and_bic_choose_where_they_are_defined() -> None:
+    def with_aic(value: float, why_undefined: str = "") -> Outcome:
+        criteria = InformationCriteria(0, -value / 2, 1, why_undefined)
+        return replace(outcome(0.1, None), criteria=criteria)
+
+    found = {
+        Point("PFA", 1, 0): with_aic(9.0),
+        Point("PFA", 2, 0): with_aic(7.0),
+        Point("PFA", 3, 0): with_aic(8.0),
+        Point("SP", 1, 0): outcome(0.1, 0.2),
+        Point("fac.non", 1, 0): with_aic(math.nan, "nothing makes its weights sum to 1"),
+    }
+    assert {name: best.rank for name, best in winners(found, "aic").items()} == {"PFA": 2}
+    named = {f"{learner} {rank}": one for (learner, rank, _), one in found.items()}
+    assert ranking(named, "aic")[:3] == ["PFA 2", "PFA 3", "PFA 1"]
+    assert run_table(named, "aic")["AIC"].texts == ("7.000", "8.000", "9.000", "–", "–")
 
 
 def test_validation_strings_choose_and_test_strings_are_told() -> None:

@@ -1,13 +1,14 @@
-"""The rank that validation strings choose."""
+"""The rank that validation strings choose, or AIC or BIC."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nlwfa_core import options
+from nlwfa_core import as_sample, options, sample_words
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import reference_models
@@ -16,11 +17,14 @@ from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.progress import Progress
+from nlwfa_core.metrics.criteria import information_criteria
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.score_table import FLAT_WINS
 from nlwfa_core.metrics.testset import TestSet
-from nlwfa_core.search.rank_selection import best_rank, select_rank
+from nlwfa_core.models.wfa import WFA
+from nlwfa_core.search.rank_selection import best_by_criterion, best_rank, select_rank
 from nlwfa_core.sources.dyck import Dyck
+from tests.references import COIN
 
 DATA = DataRecipe(num_strings=400, num_validation=40, num_test=50)
 HANKEL = HankelRecipe(num_prefixes=25, num_suffixes=20)
@@ -73,10 +77,11 @@ def test_selections_that_can_not_be_made_are_refused() -> None:
     for message, ranks, arguments in (
         (
             "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5, wer_without_end, "
-            "bits_without_end; got 'auc'",
+            "bits_without_end, aic, bic; got 'auc'",
             [2],
             {"metric": "auc"},
         ),
+        ("with the metric aic, validation must be None", [2], {"metric": "aic"}),
         ("ranks must have at least one entry; got none", [], {}),
         ("rank must be at least 1; got 0", [2, 0], {}),
         ("rank must be between 1 and 20 .*; got 21", [2, 21], {"recipe": Recipe(hankel=HANKEL)}),
@@ -105,3 +110,34 @@ def test_a_choice_among_infinite_scores_says_so() -> None:
     assert any(note.startswith(beginning) for note in chosen.notes) and FLAT_WINS in chosen.notes
     by_wer = select_rank(TRAIN, VALIDATION, [1, 2], Recipe(hankel=HANKEL))
     assert not any("finite" in note or note == FLAT_WINS for note in by_wer.notes)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "num_strings", "rank"), [("aic", 60, 2), ("bic", 60, 1), ("bic", 500, 2)]
+)
+def test_aic_and_bic_choose_the_states_of_a_known_automaton_or_fewer(
+    criterion: str, num_strings: int, rank: int
+) -> None:
+    """Two states drew the strings; 60 of them do not pay for BIC's penalty."""
+    train = as_sample(list(sample_words(COIN.wfa, 500, seed=0))[:num_strings])
+    recipe = Recipe(learning=options("PFA"))
+    chosen = select_rank(train, None, [3, 1, 2], recipe, metric=criterion)
+    assert (chosen.rank, chosen.metric, chosen.scores) == (rank, criterion, ())
+    assert chosen.criteria[2] == (2, information_criteria(fit(train, "PFA", rank=2), train))
+    assert f"of rank {rank} by {criterion.upper()}" in repr(chosen)
+
+
+def test_aic_and_bic_choose_among_models_by_likelihood_only() -> None:
+    for learner in ("SP", "both.non"):
+        seen: list[Progress] = []
+        recipe = Recipe(hankel=HANKEL, learning=options(learner))
+        with pytest.raises(RecipeError, match=f"learned by likelihood .*; got {learner}"):
+            select_rank(TRAIN, None, [2], recipe, metric="aic", report=seen.append)
+        assert not seen
+    signed = options("SP", refine="likelihood", epochs_refinement=1)
+    message = "BIC is undefined for every rank; for rank 2: .* weight of 0 or less"
+    with pytest.raises(RecipeError, match=message):
+        select_rank(TRAIN, None, [2], Recipe(hankel=HANKEL, learning=signed), metric="bic")
+    one = information_criteria(WFA([1], [[[0.5]]], [0.5]), ["a"])
+    undefined = replace(one, why_undefined="its weights sum to 1.25, not to 1")
+    assert best_by_criterion([(1, undefined), (3, one), (2, one)], "aic") == 2
