@@ -391,4 +391,4 @@ def ways_in() -> None:
             ("I teach", "groups", "classroom"),
         ):
             if st.button(label, key=f"explore.{page}", icon=f":material/{icon}:", type="tertiary"):
-                switch(page)
+                switch(page, "own_strings" if page == "data" else "")
