@@ -1218,14 +1218,17 @@ class Explore {
 
   // What a lesson's step asks for, or a link: only some parts, an order of H's rows and columns, what is
   // looked at, and a string that is followed from its start.
-  obey({ id, parts, order, word, matrix, plane, score }) {
+  obey({ id, parts, scene, order, word, matrix, plane, score }) {
     this.box.classList.toggle("some", parts.length > 0);
     for (const node of this.box.querySelectorAll("[data-part]"))
       node.hidden = parts.length > 0 && !parts.includes(node.dataset.part);
     this.resize();
-    if (this.isHeard({ word, order, matrix, plane, score }, parts)) return;
+    if (this.isHeard({ word, order, matrix, plane, score }, scene)) return;
     const wanted = this.id === id && this.orderAsked({ id, order });
-    if (wanted && wanted !== this.state.order) this.change({ order: wanted });
+    if (wanted && wanted !== this.state.order) {
+      this.change({ order: wanted });
+      this.forget();
+    }
     const asked = JSON.stringify([matrix, plane, score]);
     if (this.material && asked !== this.askedLooks) {
       const first = this.askedLooks === undefined;
@@ -1234,24 +1237,30 @@ class Explore {
       const least = this.material.hasTruth ? 0 : 1;
       if (!first || matrix || plane || score)
         this.change({ show: matrix || "estimate", plane: plane || null, score: Math.max(least, place) });
-      this.noted = null;
+      this.forget();
     }
     if (!this.material || word === this.askedWord) return;
     this.askedWord = word;
     if (!word) return;
-    this.noted = null; // it is not this person's choice
+    this.forget();
     const symbols = this.material.read(word);
     this.change({ word: symbols, at: this.isCalm ? Math.min(3, symbols.length) : 0 });
     if (!this.isCalm) this.play(true);
   }
 
-  // Whether Python says what a person has just chosen here, or still what was before it. A step of a
-  // lesson that has other parts says something new.
-  isHeard(looks, parts) {
-    const isStep = !isSame(parts, this.parts ?? []);
-    this.parts = parts;
+  // What is looked at now is not a person's choice.
+  forget() {
+    this.noted = null;
+    clearTimeout(this.notes);
+  }
+
+  // Whether Python says what a person has just chosen here, or still what was before it. Another step of
+  // a lesson, and a press of its buttons, say something new.
+  isHeard(looks, scene) {
+    const isNew = scene !== this.scene;
+    this.scene = scene;
     const { noting } = this;
-    if (!noting || isStep || (Date.now() > noting.until && !isEqual(looks, noting.looks))) return false;
+    if (!noting || isNew || (Date.now() > noting.until && !isEqual(looks, noting.looks))) return false;
     if (isEqual(looks, noting.looks)) {
       this.askedWord = looks.word;
       this.askedOrder = looks.order && `${this.id} ${looks.order}`;

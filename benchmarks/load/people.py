@@ -146,8 +146,9 @@ class Person:
             await self._goes(session, "train")
         if "train.start" not in session.buttons:
             return  # this recipe has been trained
-        chosen = {name: session.number(name) for name in (*LINK, "data_seed", "learning_seed")}
-        recipe = with_fields(FIRST, chosen)
+        numbers = [name for name, value in LINK.items() if isinstance(value, int)]
+        chosen = {name: session.number(name) for name in (*numbers, "data_seed", "learning_seed")}
+        recipe = with_fields(FIRST, LINK | chosen)
         self._log.seconds["train"].append(await session.press("train.start"))
         self._log.asked[recipe.key()] = recipe
         with suppress(TimeoutError):

@@ -110,7 +110,7 @@ def explore(
         "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
         "linear", the learner of the linear model, "linearRank", its rank where it is not "rank",
         each of `LOOKS`, "" for what is so at first; "parts": those of `PARTS` that are drawn, all
-        if it is empty; and "isFirst": whether it begins in motion.
+        if it is empty; "scene": the step of a lesson; and "isFirst": whether it begins in motion.
     text : str
         The payload, as JSON.
     first, rest : str

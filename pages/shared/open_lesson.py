@@ -157,6 +157,15 @@ def _has_view(view: Mapping[str, str]) -> bool:
     )
 
 
+def scene() -> str:
+    """Return what identifies the open step, and the last press of one of its buttons; "" without a
+    lesson.
+    """
+    position = current()
+    presses = st.session_state.get(PRESSES, 0)
+    return f"{position[0].name} {position[1]} {presses}" if position else ""
+
+
 def parts(page: str) -> list[str]:
     """Return the parts of Explore's picture that the open step is about; empty for all of them."""
     position = current()

@@ -100,6 +100,7 @@ def picture(context: Context) -> None:
             "linearRank": _linear_rank(),
             **{name: url_parameters.value(name) for name in LOOKS},
             "parts": open_lesson.parts("explore"),
+            "scene": open_lesson.scene(),
             "isFirst": not st.session_state.get(SEEN)
             and open_lesson.current() is None
             and st.query_params.keys().isdisjoint({"rank", LINEAR_RANK}),

@@ -47,7 +47,7 @@ WATCH = """() => {
     } };
 }"""  # noqa: E501
 # Page -> what is changed on it: the key of a control of the sidebar, and its new value.
-PAGES = ("data", "hankel", "train", "predict", "states", "compare")
+PAGES = ("hankel", "train", "predict", "compare")
 CHANGES = (("rank", 4), ("num_strings", 280))
 
 

@@ -298,7 +298,7 @@ def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(
 ) -> None:
     with watched(page) as found:
         visit(page, lab, "hankel", **LENS)
-        recipe = with_fields(Recipe(), LENS)
+        recipe = with_fields(Recipe(), {}, LENS)
         data = load_data(recipe.data)
         hankel = build_hankel(data.train, recipe.hankel)
         H = hankel.block.toarray()
