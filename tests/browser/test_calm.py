@@ -46,8 +46,8 @@ WATCH = """() => {
         };
     } };
 }"""  # noqa: E501
-# Page -> what is changed on it: the key of a control of the sidebar, and its new value.
-PAGES = ("hankel", "train", "predict", "compare")
+# What is changed on each: the key of a control of the sidebar, and its new value.
+PAGES = ("hankel", "predict", "compare")
 CHANGES = (("rank", 4), ("num_strings", 280))
 
 
