@@ -320,6 +320,7 @@ class Material {
   // A text as a word. Symbols that are not known become the one for the unknown, or are left out.
   read(text) {
     const whole = text.trim();
+    if (whole === "λ" && !this.symbols.includes("λ")) return []; // the empty string, as `text` writes it
     const isSpaced = this.unknown >= 0 && (/\s/.test(whole) || whole === this.symbols[this.unknown]);
     const parts = this.inTokens || isSpaced ? whole.split(/\s+/).filter(Boolean) : [...whole];
     return parts

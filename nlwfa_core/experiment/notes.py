@@ -123,7 +123,7 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
 
 
 def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tuple[str, ...]:
-    """Say how many strings have symbols that an alphabet has not, and reads as that for the
+    """Say how many strings have symbols that an alphabet lacks, and reads as that for the
     unknown; empty if none has.
     """
     which = f"that are read as {alphabet.unknown!r}"
@@ -155,7 +155,7 @@ def _occurs(symbol: str, strings: Sample) -> bool:
 
 
 def skipped_notes(test: Sample, alphabet: Alphabet) -> tuple[str, ...]:
-    """Say how many strings are left out, because they have symbols that an alphabet has not; empty
+    """Say how many strings are left out, because they have symbols that an alphabet lacks; empty
     if none has.
     """
     notes = _notes_on_symbols(

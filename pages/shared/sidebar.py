@@ -120,6 +120,8 @@ def recipe_controls() -> Recipe:
         )
         _data_controls(effective)
         _hankel_controls()
+        if "num_prefixes" not in effective:
+            st.caption("Networks by likelihood do not read it; Hankel and Explore show it.")
         _learning_controls(effective)
         assignments.receipt()
     values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}

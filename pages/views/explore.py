@@ -356,8 +356,10 @@ def _take_looks() -> None:
     if isinstance(looks, dict):
         for name in LOOKS:
             text = looks.get(name)
-            if isinstance(text, str) and (not VIEW[name] or text in ("", *VIEW[name])):
-                url_parameters.set_value(name, text[:MOST_CHARACTERS])
+            if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+                continue
+            if not VIEW[name] or text in ("", *VIEW[name]):
+                url_parameters.set_value(name, text)
 
 
 def _enter() -> None:
