@@ -176,7 +176,7 @@ class Steps:
         wider than the phone, and at no width can the answer be read.
         """
         step = LESSONS[self.name].steps[place - 1]
-        for size in SIZES:
+        for size in SIZES if has_key(self.name, place) else (LAPTOP, PHONE):
             self.page.set_viewport_size(size)
             if size in (LAPTOP, PHONE) and (found := out_of_view(self.page, step.look)):
                 self.lost[f"{place}. {step.title}, {size['width']} pixels"] = found
