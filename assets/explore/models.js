@@ -44,19 +44,29 @@ class Matrix {
   }
 }
 
-const total = (z) => z.reduce((sum, value) => sum + Math.abs(value), 0);
-const isZero = (z) => z.every((value) => value === 0);
+function total(z) {
+  let sum = 0;
+  for (let i = 0; i < z.length; i++) sum += Math.abs(z[i]);
+  return sum;
+}
+
+function isZero(z) {
+  for (let i = 0; i < z.length; i++) if (z[i] !== 0) return false;
+  return true;
+}
 
 // Whether a product that is so small may be zero by the rule: a cheap, necessary condition.
 const mayVanish = (sums, z, matrix) => total(sums) <= TAU * total(z) * matrix.largest * matrix.width && !isZero(sums);
 
-// A linear automaton: f(x) = α₀ᵀ A_x α∞.
+// A linear automaton: f(x) = α₀ᵀ A_x α∞. A state is z and then as many bounds of the errors of its
+// entries, in one array, because most of a picture's time is spent in steps.
 class Linear {
   // initial and termination: k numbers; transitions: a Matrix a symbol; sums: the weights of all
   // strings read from each state; errors: bounds of the errors of sums.
   constructor({ initial, transitions, termination, sums, errors }) {
-    Object.assign(this, { initial, transitions, k: initial.length, gamma: initial.length * UNIT_ERROR });
-    this.errors = new WeakMap(); // state -> the bounds of its entries' errors
+    const k = initial.length;
+    Object.assign(this, { transitions, k, gamma: k * UNIT_ERROR, initial: new Float64Array(2 * k) });
+    this.initial.set(initial);
     this.end = this.column(termination, new Float64Array(this.k));
     const [s, size] = [Array.from(sums), Array.from(sums, Math.abs)];
     const bound = size.map((value, i) => errors[i] + this.gamma * value);
@@ -73,31 +83,41 @@ class Linear {
     return { values, sizes: Float64Array.from(values, Math.abs), bounds };
   }
 
-  errorsOf(z) {
-    return this.errors.get(z) ?? new Float64Array(this.k);
-  }
-
   step(z, symbol) {
+    const { k, gamma } = this;
     const matrix = this.transitions[symbol];
-    const after = matrix.times(z);
-    const before = this.errorsOf(z);
-    const errors = matrix.sizes(z.map((value, i) => before[i] + this.gamma * Math.abs(value)));
-    if (mayVanish(after, z, matrix)) {
-      const sizes = matrix.sizes(z);
-      if (after.every((value, j) => Math.abs(value) <= Math.min(TAU * sizes[j], errors[j]))) after.fill(0);
+    const { cells } = matrix;
+    const after = new Float64Array(2 * k);
+    for (let i = 0, at = 0; i < k; i++, at += k) {
+      const value = z[i];
+      const bound = z[k + i] + gamma * Math.abs(value);
+      if (bound === 0) continue;
+      for (let j = 0; j < k; j++) {
+        const cell = cells[at + j];
+        after[j] += value * cell;
+        after[k + j] += bound * Math.abs(cell);
+      }
     }
-    this.errors.set(after, isZero(after) ? new Float64Array(this.k) : errors);
+    if (this.isRounding(after, z, matrix)) after.fill(0);
     return after;
   }
 
+  // Whether all entries of a product are 0 or only rounding error.
+  isRounding(after, z, matrix) {
+    const values = after.subarray(0, this.k);
+    if (!mayVanish(values, z, matrix)) return isZero(values);
+    const sizes = matrix.sizes(z);
+    return values.every((value, j) => Math.abs(value) <= Math.min(TAU * sizes[j], after[this.k + j]));
+  }
+
   product(z, { values, sizes, bounds }) {
-    const errors = this.errorsOf(z);
+    const { k, gamma } = this;
     let [sum, size, error] = [0, 0, 0];
-    for (let i = 0; i < this.k; i++) {
+    for (let i = 0; i < k; i++) {
       const of = Math.abs(z[i]);
       sum += z[i] * values[i];
       size += of * sizes[i];
-      error += (errors[i] + this.gamma * of) * sizes[i] + of * bounds[i];
+      error += (z[k + i] + gamma * of) * sizes[i] + of * bounds[i];
     }
     return Math.abs(sum) <= TAU * size && Math.abs(sum) <= error ? 0 : sum;
   }
@@ -112,8 +132,9 @@ class Linear {
 
   // A state as a point: a multiple of it expects the same, so its length does not count.
   pointOf(z) {
-    const length = Math.hypot(...z);
-    return Array.from(z, (value) => value / length);
+    const values = z.subarray(0, this.k);
+    const length = Math.hypot(...values);
+    return Array.from(values, (value) => value / length);
   }
 
   // Scores of what follows: of each symbol, and of the end.
