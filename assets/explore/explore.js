@@ -102,6 +102,7 @@ class Material {
     Object.assign(this, data);
     this.trained = {};
     this.seeds = {}; // learner -> rank -> the scores of networks with other seeds
+    this.margins = { own: {}, between: {} }; // of scores, and of differences to those of linear models
     this.preview = null; // the lane of a network whose training goes on, with its learner
     this.numPreviews = 0;
     this.numRows = data.prefixes.length;
@@ -141,8 +142,9 @@ class Material {
   }
 
   // Models that were trained, in place of those before; what has been computed of the others stays.
-  take(trained, seeds = this.seeds) {
+  take({ models: trained, margins, seeds = this.seeds }) {
     this.seeds = seeds;
+    this.margins = margins;
     for (const key of this.made.keys()) {
       const [learner, rank] = key.split(" ");
       if (learner !== "SP" && !isEqual(this.trained[learner]?.[rank], trained[learner]?.[rank])) this.made.delete(key);
@@ -1174,8 +1176,11 @@ class Explore {
     }
     if (this.id === id && hasFirst && hasRest && this.whole !== trained) {
       this.whole = trained;
-      const { models, seeds } = JSON.parse(part.rest.json);
-      this.material.take({ ...JSON.parse(part.first.json), ...models }, seeds);
+      const [first, rest] = [part.first, part.rest].map(({ json }) => JSON.parse(json));
+      const margins = Object.fromEntries(
+        Object.entries(rest.margins).map(([kind, of]) => [kind, { ...first.margins[kind], ...of }]),
+      );
+      this.material.take({ models: { ...first.models, ...rest.models }, margins, seeds: rest.seeds });
       this.material.objective = objective;
       this.warm();
     }
@@ -2143,6 +2148,8 @@ class Explore {
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
       which: state.score,
+      margins: material.margins.between[state.learner]?.[state.rank]?.[state.linear]?.[rankOf(state.linear, state)],
+      tests: material.tests,
     });
     if (material.few && line.length) line.push([` · ${material.few}`, ""]);
     const told = JSON.stringify([head, line]);
@@ -2219,8 +2226,11 @@ class Explore {
       return line;
     };
     const first = material.hasTruth ? 0 : 1; // the distance to a truth
-    const named = (name, scores, rank = "") =>
-      row([name, rank, ...scores.slice(first, 3).map(three), scores[3], scores[4]], "td");
+    const named = (name, scores, rank = "") => {
+      const margins = material.margins.own[name]?.[rank] ?? [];
+      const sure = (value, n) => three(value) + (typeof margins[n] === "number" ? ` ± ${three(margins[n])}` : "");
+      return row([name, rank, ...scores.slice(0, 3).map(sure).slice(first), scores[3], scores[4]], "td");
+    };
     const body = html("table");
     const titles = SCORES.slice(first).map(([name]) => name);
     body.append(row(["", "states", ...titles, "weight 0", "below 0"], "th"));
@@ -2238,8 +2248,8 @@ class Explore {
       html(
         "p",
         (material.hasTruth ? "TV: total variation over the distinct test strings. " : "") +
-          "WER: word error rate. Bits: a symbol. Both count the end of a string. Weight 0, below 0: how many test " +
-          "strings have such a weight.",
+          "WER: word error rate. Bits: a symbol. Both count the end of a string. ±: how far other test strings may move " +
+          "a score (95%). Weight 0, below 0: how many test strings have such a weight.",
       ),
       list,
     ];

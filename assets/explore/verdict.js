@@ -27,13 +27,17 @@ const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixe
 // others: the scores of networks that differ from this one in the seed alone.
 // which: the score that is chosen, or left out: the distance to the truth, or, where that is not
 // known, the wrong guesses.
+// margins: of each score, how far the difference of the two models may be off with other test strings
+// (95 %); null, or left out, where that is not known. tests: how many test strings there are.
 // Returns the headline, and the line below it as parts [text, lane or ""].
-function verdictOf({ ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen }) {
+function verdictOf(asked) {
+  const { ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen, tests } = asked;
   const start = `With ${bothStates(ranks)}, `;
   if (!linear && !network) return { head: `${start}there is no model to draw yet`, line: [] };
   const which = chosen ?? (hasTruth ? SCORE.variation : SCORE.errors);
   const isDistance = which === SCORE.variation;
   const name = SCORE_TEXTS[which];
+  const margin = asked.margins?.[which] ?? 0;
   if (learner === "SP") {
     const reach = linear.reach ? `matrices are right to ${noun} ${linear.reach}` : "matrices hold no string at all";
     const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
@@ -63,6 +67,7 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
     [score(network.scores[which]), "network"],
   ];
   if (linear) line.push([" against ", ""], [score(linear.scores[which]), "linear"]);
+  if (linear && margin) line.push([` (difference ± ${score(margin)})`, ""]);
   if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · right to ${noun} `, ""],
@@ -83,6 +88,7 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
     linear.scores[which],
     [network.scores, ...others].map((scores) => scores[which]),
     which,
+    margin,
   );
   const number = others.length + 1;
   if (counts.length > 1) {
@@ -91,20 +97,20 @@ function verdictOf({ ranks, learner, objectives, linear, network, others, hasTru
     return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
   }
   if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
-  return { head: comparison(linear, network, { start, ...sides }, which, noun), line };
+  return { head: comparison(linear, network, { start, ...sides }, which, noun, { margin, tests }), line };
 }
 
 // How the networks of some seeds stand to the linear model: [["ahead", on how many], …], without
 // those of none.
-function outcomes(linear, networks, which) {
+function outcomes(linear, networks, which, margin) {
   const counts = { ahead: 0, level: 0, behind: 0 };
-  for (const own of networks) counts[outcomeOf(linear, own, which)] += 1;
+  for (const own of networks) counts[outcomeOf(linear, own, which, margin)] += 1;
   return Object.entries(counts).filter(([, count]) => count);
 }
 
-function outcomeOf(linear, own, which) {
+function outcomeOf(linear, own, which, margin) {
   if (!finite(own) || !finite(linear)) return finite(own) ? "ahead" : finite(linear) ? "behind" : "level";
-  if (isLevel(linear, own, which)) return "level";
+  if (isLevel(linear, own, which) || Math.abs(linear - own) <= margin) return "level";
   return own < linear ? "ahead" : "behind";
 }
 
@@ -123,7 +129,7 @@ function sidesOf(ranks, isLike) {
   return { curved, straight, isUnequal: true };
 }
 
-function comparison(linear, network, { start, curved, straight, isUnequal }, which, noun) {
+function comparison(linear, network, { start, curved, straight, isUnequal }, which, noun, { margin, tests }) {
   const isDistance = which === SCORE.variation;
   const [a, b] = [linear.scores[which], network.scores[which]];
   if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
@@ -140,6 +146,11 @@ function comparison(linear, network, { start, curved, straight, isUnequal }, whi
     if (!isUnequal) return `${start}level${isDeeper ? `, but ${subject} goes deeper` : `: ${subject} buys nothing`}`;
     const deeper = isDeeper ? `, and ${isMany ? "go" : "goes"} deeper` : "";
     return `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}${deeper}`;
+  }
+  if (Math.abs(a - b) <= margin) {
+    const deeper = isDeeper ? `, but ${subject} ${isMany ? "go" : "goes"} deeper` : "";
+    const level = isUnequal ? `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}` : `${start}level`;
+    return `${level}, as far as ${tests.toLocaleString("en")} test strings can tell${deeper}`;
   }
   const begin = isUnequal ? "" : start;
   const less = which === SCORE.bits ? Math.abs(a - b).toFixed(3) : percent(1 - Math.min(ratio, 1 / ratio));

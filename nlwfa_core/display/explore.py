@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ from ..learning.progress import RELATIVE, TrainingLog, loss_points
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
-from ..metrics.intervals import FEWEST_STRINGS, too_few_strings
+from ..metrics.influences import influences, margins
+from ..metrics.intervals import FEWEST_STRINGS, string_scores, too_few_strings
 from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
 from ..models.model_files import LearnedModel, model_from_json
@@ -39,7 +41,7 @@ from ..models.wfa import WFA
 from ..sources import dyck
 from ..strings.sample import Sample
 from ..strings.trie import Trie
-from ..strings.words import Alphabet, Word, Words
+from ..strings.words import Alphabet, FloatArray, Word, Words
 from .lens import MAX_SINGULAR_VALUES, packed
 from .panels import MAX_SIDE, state_order
 from .string_labels import word_labels
@@ -220,6 +222,61 @@ def seeds_payload(
         }
         for learner, by_rank in results.items()
     }
+
+
+def margins_payload(
+    results: Mapping[str, Mapping[int, Result]], hankel: HankelMatrix, svd: TruncatedSVD, data: Data
+) -> dict[str, Any]:
+    """Say how sure the scores of finished runs of `NETWORKS` and of `PFA` are, and those of SP's
+    models of the ranks that are sent together.
+
+    Returns
+    -------
+    dict
+        - "own": learner -> rank, as text -> how far the interval of each score reaches on either
+          side: total variation, word error rate, bits per symbol; None if there is no interval
+        - "between": learner -> rank, as text -> linear learner -> rank, as text -> the same of the
+          difference between the network's scores and those of the linear model
+    """
+    most = min(MAX_RANK, most_linear(hankel, svd))
+    spectral = _spectral(hankel, svd, range(1, most + 1)) if most else []
+    models = {LINEAR[0]: dict(enumerate(spectral, 1))} | {
+        learner: {rank: result.model for rank, result in by_rank.items()}
+        for learner, by_rank in results.items()
+    }
+    known: dict[str, dict[int, FloatArray]] = {learner: {} for learner in models}
+    counts = data.test.sample.counts
+    for learner, by_rank in models.items():
+        for rank, model in by_rank.items():
+            with suppress(RecipeError):  # the Pautomac score is of other strings than the test's
+                known[learner][rank] = influences(string_scores(model, data.test))
+    linear = [
+        (name, str(rank), own) for name in LINEAR for rank, own in known.get(name, {}).items()
+    ]
+    between: dict[str, dict[str, dict[str, dict[str, list[float | None]]]]] = {}
+    if linear:
+        others = np.stack([own for _, _, own in linear])
+        for learner in NETWORKS:
+            between[learner] = {}
+            for rank, own in known.get(learner, {}).items():
+                gaps = margins(own, others, counts)
+                by_name = between[learner][str(rank)] = {name: {} for name in LINEAR}
+                for (name, other, _), gap in zip(linear, gaps, strict=True):
+                    by_name[name][other] = _rounded(gap)
+    return {
+        "own": {
+            learner: {
+                str(rank): _rounded(margins(own, np.zeros_like(own), counts))
+                for rank, own in by_rank.items()
+            }
+            for learner, by_rank in known.items()
+        },
+        "between": between,
+    }
+
+
+def _rounded(margins: FloatArray) -> list[float | None]:
+    return [float(f"{margin:.3g}") if np.isfinite(margin) else None for margin in margins]
 
 
 def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@
 - `evaluate`: `evaluate`, which computes all scores of a model on a test set.
 - `intervals`: how much scores would change with other test strings, and whether two models differ
   by more than that.
+- `influences`: the same at once for all pairs of many models, without resampling.
 - `comparison`: `compare`, which does this in one call.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
 - `tables`: tables of results, written as LaTeX, Markdown, CSV and JSON.

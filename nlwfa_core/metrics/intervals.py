@@ -274,20 +274,30 @@ class StringScores:
             scores if self.is_finite else {field: np.full(len(draws), np.nan) for field in scores}
         )
 
+    @property
+    def draw_weights(self) -> FloatArray:
+        """Return how fast each distinct string's weight in the total variation rises with its
+        draws, relative to them, shape (num_distinct,).
+
+        The weight's variance is what it would be if the string counted once wherever it is drawn,
+        divided by the chance of that.
+        """
+        chance = 1 - (1 - self.counts / self.counts.sum()) ** self.counts.sum()
+        slopes: FloatArray = np.sqrt(self.counts * (1 - chance) / chance)
+        return slopes
+
     def _total_variation(self, draws: FloatArray) -> FloatArray:
         """Compute ½ Σ |P* − P| over the distinct strings, shape (num_resamples,); nan if all
         outputs are 0.
 
         Test sets differ only in whether a string is in them. Resampled ones, however, have fewer
         distinct strings than the test set has. So no string is left out: each has a weight of mean
-        1, linear in its draws. The weight's variance is what it would be if the string counted once
-        wherever it is drawn, divided by the chance of that.
+        1, linear in its draws (see `draw_weights`).
         """
         if not self.output.any():
             return np.full(len(draws), np.nan)
         rows = np.where(self.rows > 0, self.rows, 1.0)
-        chance = 1 - (1 - self.counts / self.counts.sum()) ** self.counts.sum()
-        weights = 1 + np.sqrt(self.counts * (1 - chance) / chance) * (draws / self.counts - 1)
+        weights = 1 + self.draw_weights * (draws / self.counts - 1)
 
         def normalised(values: FloatArray) -> FloatArray:
             sums = weights @ (values / rows)

@@ -24,6 +24,7 @@ from nlwfa_core.display.explore import (
     VIEW,
     explore_payload,
     further_payload,
+    margins_payload,
     most_linear,
     preview_payload,
     seeds_payload,
@@ -82,11 +83,11 @@ def picture(context: Context) -> None:
     }
     keys = [key for by_rank in found.values() for done in by_rank.values() for key in done]
     trained = " ".join([context.hankel_key, objective, *keys])
-    text = computed(_picture, context.hankel_key, context.data, context.hankel, context.svd)
-    first, rest = computed(_trained, trained, found=found)
+    matrix = (context.data, context.hankel, context.svd)
+    text = computed(_picture, context.hankel_key, *matrix)
+    first, rest = computed(_trained, trained, *matrix, found=found)
     further = "null"
     if MAX_RANK < (_linear_rank() or 0) <= most_linear(context.hankel, context.svd):
-        matrix = (context.data, context.hankel, context.svd)
         further = computed(_further, context.hankel_key, *matrix, rank=_linear_rank())
     answer = components.explore(
         COMPONENT,
@@ -300,9 +301,9 @@ def _further(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> 
     return _json(further_payload(data, hankel, svd, rank))
 
 
-def _trained(found: Keys) -> tuple[str, str]:
-    """Return the models that are trained as JSON: the networks of one learner; and all others,
-    "models", with the scores of "seeds".
+def _trained(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, found: Keys) -> tuple[str, str]:
+    """Return the models that are trained as JSON, "models", and how sure their scores are,
+    "margins": the networks of one learner; and all others, with the scores of "seeds".
     """
     results = {
         learner: {rank: finished(keys[0]) for rank, keys in found[learner].items()}
@@ -315,9 +316,14 @@ def _trained(found: Keys) -> tuple[str, str]:
         }
         for learner in NETWORKS
     }
-    first = {FIRST: results.pop(FIRST)}
-    rest = {"models": trained_payload(results), "seeds": seeds_payload(again)}
-    return _json(trained_payload(first)), _json(rest)
+    margins = margins_payload(results, hankel, svd, data)
+    models = trained_payload(results)
+    first = {
+        "models": {FIRST: models.pop(FIRST)},
+        "margins": {kind: {FIRST: of.pop(FIRST, {})} for kind, of in margins.items()},
+    }
+    rest = {"models": models, "margins": margins, "seeds": seeds_payload(again)}
+    return _json(first), _json(rest)
 
 
 def _json(payload: dict[str, Any]) -> str:

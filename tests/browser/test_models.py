@@ -408,6 +408,40 @@ def test_the_headline_follows_the_score_that_is_chosen(
     )
 
 
+CHANCE = [
+    (0.1, 0.05, "the curve has 50% less error", {}),
+    (0.1, 0.05, "level, as far as 250 test strings can tell", {"margins": [0.06, 0.1, 0.1]}),
+    (0.1, 0.05, "the curve has 50% less error", {"margins": [0.04, 0.1, 0.1]}),
+    (0.1, 0.05, "the curve has 50% less error", {"margins": [None, 0.1, 0.1]}),
+    (0.1, 0.099, "level: the curve buys nothing", {"margins": [0.2, 0.1, 0.1]}),
+    ("∞", 0.1, "only the nonlinear model holds any string", {"margins": [0.2, 0.1, 0.1]}),
+]
+
+
+@pytest.mark.parametrize(("linear", "network", "expected", "sure"), CHANCE)
+def test_a_difference_that_may_be_chance_is_level(
+    script: Page, linear: Any, network: Any, expected: str, sure: dict[str, Any]
+) -> None:
+    found = verdict(script, lane(linear), lane(network), tests=250, **sure)
+    assert found["head"] == f"With 4 states, {expected}"
+    line = "".join(text for text, _ in found["line"])
+    margin = (sure.get("margins") or [None])[0]
+    assert (f"(difference ± {margin:.3f})" in line) if margin else "±" not in line
+
+
+def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: Page) -> None:
+    sure = {"margins": [0.06, 0.1, 0.1], "tests": 1_000}
+    found = verdict(script, lane(0.1), lane(0.05), ranks=[9, 2], **sure)
+    assert found["head"] == (
+        "2 curved states are level with 9 linear ones, as far as 1,000 test strings can tell"
+    )
+    others = [[0.01, 0.5, 1.0, 0, 0]]
+    found = verdict(script, lane(0.1), lane(0.05), others=others, **sure)
+    assert found["head"] == (
+        "With 4 states, seeds disagree: of 2, the curve is ahead on 1, level on 1"
+    )
+
+
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     found = verdict(script, lane(0.2), None, learner="SP", rank=1)
     assert found["head"] == "With 1 state, matrices are right to depth 3"

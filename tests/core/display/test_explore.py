@@ -25,6 +25,7 @@ from nlwfa_core.display.explore import (
     WHY_TOO_LARGE,
     explore_payload,
     further_payload,
+    margins_payload,
     network_payload,
     preview_payload,
     trained_payload,
@@ -37,6 +38,8 @@ from nlwfa_core.experiment.recipe import Recipe, with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.learning.spectral import hankel_svd
+from nlwfa_core.metrics.influences import influences, margins
+from nlwfa_core.metrics.intervals import string_scores
 from nlwfa_core.models.model_files import model_as_json
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
@@ -175,7 +178,10 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
         }
         for learner in NETWORKS
     }
-    first = payload_of(FIRST), trained_payload({"both.non": results["both.non"]})
+    shown = {"both.non": results["both.non"]}
+    data, hankel = prepared(FIRST)
+    sure = margins_payload(shown, hankel, hankel_svd(hankel, MAX_RANK), data)
+    first = payload_of(FIRST), trained_payload(shown), sure["between"]
     assert len(json.dumps(first, separators=(",", ":"))) <= 150_000
     networks = trained_payload(results)
     for learner, by_rank in results.items():
@@ -193,6 +199,26 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
             ]
             for mine, own in zip(layers, model.transitions, strict=True):
                 np.testing.assert_array_equal(mine, own)
+
+
+def test_margins_of_differences_are_those_of_the_two_models() -> None:
+    """SP's of the ranks that are sent, and those of a linear model by likelihood."""
+    network = load_result(SHIPPED / with_fields(FIRST, {"learner": "both.non", "rank": 2}).key())
+    data, hankel = prepared(FIRST)
+    svd = hankel_svd(hankel, MAX_RANK)
+    sent = margins_payload(
+        {"both.non": {2: network}, "PFA": {3: shipped_pfa(3)}}, hankel, svd, data
+    )
+    between = sent["between"]["both.non"]["2"]
+    assert list(between["SP"]) == [str(rank) for rank in range(1, MAX_RANK + 1)]
+    linear = {"SP": fit(hankel, "SP", 5), "PFA": shipped_pfa(3).model}
+    for name, rank in (("SP", "5"), ("PFA", "3")):
+        own = [string_scores(model, data.test) for model in (network.model, linear[name])]
+        counts = data.test.sample.counts
+        expected = margins(*map(influences, own), counts)
+        np.testing.assert_allclose(np.array(between[name][rank], float), expected, rtol=6e-3)
+    # SP with 5 states gives some test string no weight, so its bits are infinite
+    assert between["SP"]["5"][2] is None
 
 
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
