@@ -227,8 +227,9 @@ def seeds_payload(
 def margins_payload(
     results: Mapping[str, Mapping[int, Result]], hankel: HankelMatrix, svd: TruncatedSVD, data: Data
 ) -> dict[str, Any]:
-    """Say how sure the scores of finished runs of `NETWORKS` and of `PFA` are, and those of SP's
-    models of the ranks that are sent together.
+    """Say how sure the scores of finished runs of `NETWORKS` and of `PFA` are. If there is such a
+    run, SP's models of the ranks that are sent together are scored, too; new strings do not wait
+    for that.
 
     Returns
     -------
@@ -238,7 +239,7 @@ def margins_payload(
         - "between": learner -> rank, as text -> linear learner -> rank, as text -> the same of the
           difference between the network's scores and those of the linear model
     """
-    most = min(MAX_RANK, most_linear(hankel, svd))
+    most = min(MAX_RANK, most_linear(hankel, svd)) if any(results.values()) else 0
     spectral = _spectral(hankel, svd, range(1, most + 1)) if most else []
     models = {LINEAR[0]: dict(enumerate(spectral, 1))} | {
         learner: {rank: result.model for rank, result in by_rank.items()}
