@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_type, plural
 from .sample import Sample
-from .words import LAMBDA, Alphabet, Word, Words, check_symbols, check_unknown, in_order
+from .words import LAMBDA, Alphabet, Word, Words, check_symbols, check_unknown, in_order, offsets_of
 
 
 class HasSample(Protocol):
@@ -325,10 +325,12 @@ def _encoded(rows: Sequence[Sequence[str]], alphabet: Alphabet) -> Words:
     if alphabet.unknown is not None:
         others = set(chain.from_iterable(rows)).difference(index)
         index = {**index, **dict.fromkeys(others, index[alphabet.unknown])}
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    numbers = map(index.__getitem__, chain.from_iterable(rows))
     try:
-        words = Words.of([[index[symbol] for symbol in row] for row in rows])
+        symbols = np.fromiter(numbers, np.int64, int(lengths.sum()))
     except KeyError as error:
         raise RecipeError(
             f"symbol {error.args[0][:40]!r} is not in the alphabet of {alphabet.summary}"
         ) from None
-    return Words(words.symbols, words.offsets, alphabet)
+    return Words(symbols, offsets_of(lengths), alphabet)

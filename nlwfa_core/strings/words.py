@@ -119,8 +119,9 @@ class Alphabet:
         if not isinstance(symbols, Iterable):
             raise TypeError(f"symbols must be texts, such as a list of them; got {symbols!r:.40}")
         names = list(symbols)
-        for name in names:
-            check_type("a symbol", name, str)
+        if set(map(type, names)) - {str}:
+            for name in names:
+                check_type("a symbol", name, str)
         distinct = set(names)
         if not distinct:
             raise RecipeError(
