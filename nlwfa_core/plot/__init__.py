@@ -525,8 +525,8 @@ def curves(
     scores: Mapping[str, Mapping[float, float | Iterable[float] | Interval | Spread]],
     ax: Axes | None = None,
     *,
-    x_label: str = "",
-    y_label: str = "",
+    x_label: str = "rank",
+    y_label: str = "score",
     log_x: bool = False,
     log_y: bool = False,
     confidence: float = CONFIDENCE,
@@ -540,7 +540,6 @@ def curves(
 
     >>> ax = curves(
     ...     {"SP": {1: [0.5, 0.6], 2: [0.3, 0.4]}, "5-gram": {1: 0.45, 2: 0.45}},
-    ...     x_label="rank",
     ...     y_label="WER",
     ... )
     >>> [line.get_label() for line in ax.lines], ax.lines[0].get_ydata().round(9).tolist()
