@@ -79,7 +79,7 @@ def classify(
     min_count: MinCount = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for the learner's models, in a folder for each label."),
+        typer.Option(help="The folder for the learner's models, with a subfolder for each label."),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,

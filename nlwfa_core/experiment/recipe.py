@@ -149,29 +149,29 @@ class DataRecipe(Record):
     num_strings: int = option(
         20_000,
         title="training strings",
-        help="How many strings to draw, or to learn from at most.",
+        help="Number of strings to draw, or the most to learn from.",
         limit="generated_strings",
         ge=1,
     )
     num_validation: int = option(
         250,
         title="validation strings",
-        help="How many strings to hold back for choices, such as a rank or an epoch; with 0, "
-        "training gets these, too.",
+        help="Number of strings to hold back for choices, such as a rank or an epoch; with 0, "
+        "these are trained on, too.",
         limit="generated_strings",
         ge=0,
     )
     num_test: int = option(
         250,
         title="test strings",
-        help="How many strings to hold back for scores.",
+        help="Number of strings to hold back for scores.",
         limit="generated_strings",
         ge=1,
     )
     seed: int = option(
         0,
         title="seed of the strings",
-        help="Equal seeds draw and split equal strings.",
+        help="Equal seeds draw and split the same strings.",
         ge=0,
         le=LARGEST_SEED,
     )
@@ -186,7 +186,7 @@ class DataRecipe(Record):
     wrap_probability: float = option(
         0.4,
         title="P(S→[S])",
-        help="Probability of S → [S]; S → [] has the rest.",
+        help="Probability of S → [S]; S → [] gets the rest.",
         when={"source": ["dyck"]},
         ge=0,
         le=1,
@@ -255,7 +255,7 @@ class DataRecipe(Record):
     unseen: str = option(
         ZERO,
         title="unseen symbols",
-        help="What a symbol that the model does not know does to a string.",
+        help="What happens to a string with a symbol that the model does not know.",
         choices=UNSEEN,
         when=UPLOAD,
     )

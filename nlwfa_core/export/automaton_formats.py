@@ -73,7 +73,7 @@ def pautomac(wfa: WFA) -> str:
 
 
 def openfst(wfa: WFA) -> str:
-    """Write OpenFst's text form of an acceptor over the log semiring: `fstcompile --acceptor
+    """Write OpenFst's text format of an acceptor over the log semiring: `fstcompile --acceptor
     --arc_type=log64`.
 
     An arc's weight is −ln of the automaton's weight. State i becomes state i + 1: state 0 is a new
@@ -107,7 +107,7 @@ def openfst(wfa: WFA) -> str:
 
 
 def openfst_symbols(alphabet: Alphabet) -> str:
-    """Write the table of symbols for the file of `openfst`: `fstcompile --isymbols`, `fstprint
+    """Write the symbol table for the file of `openfst`: `fstcompile --isymbols`, `fstprint
     --isymbols`.
 
     >>> openfst_symbols(Alphabet(("a", "b"))).split()

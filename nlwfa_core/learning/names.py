@@ -15,25 +15,25 @@ OBJECTIVES = {
 }
 LARGEST_MAP = 2_000  # a step of Levenberg–Marquardt solves a system with this many unknowns
 OPTIMIZERS = {
-    "adamax": "Adamax, the paper's: a given number of epochs",
+    "adamax": "Adamax for a given number of epochs, as in the paper",
     "lbfgs": "L-BFGS, until the loss hardly falls any more",
 }
 # Of the two steps.
 STEP_OPTIMIZERS = OPTIMIZERS | {
     "lm": "L-BFGS for the factorisation, Levenberg–Marquardt for nonlinear transitions of at most "
-    f"{LARGEST_MAP:,} weights a symbol, L-BFGS for larger ones",
+    f"{LARGEST_MAP:,} weights per symbol, L-BFGS for larger ones",
 }
 STARTS = {
-    "random": "random weights, the paper's",
-    "svd": "the linear model: the SVD of H, then least squares",
+    "random": "random weights, as in the paper",
+    "svd": "the linear model (the SVD of H, then least squares)",
 }
 # Of Adamax's learning rates.
 SCHEDULES = ("constant", "cosine")
 # Where EM of a PFA starts.
 EM_STARTS = {
     "random": "random probabilities",
-    "spectral": "a spectral model, projected on distributions",
-    "split": "one state, split again and again, with EM in between",
+    "spectral": "a spectral model, projected onto distributions",
+    "split": "one state, split repeatedly, with EM in between",
 }
 # What a PFA and a PDFA add to the count of each symbol, and of the end, in each state.
 PSEUDO_COUNT = 0.1

@@ -66,9 +66,9 @@ def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]
         {"adamax": 1, "lbfgs": BY_RANK, "lm": BY_RANK},
         by="optimizer",
         title="number of starts",
-        help="Starts of steps 1 and 2, or of EM (PFA); the rows of H and validation strings, or "
-        f"the likelihood, choose one. {BY_RANK}: {STARTS_OF_FEW_STATES} for networks up to rank "
-        f"{FEW_STATES} unless Adamax trains, else 1.",
+        help="Number of starts of steps 1 and 2, or of EM (PFA); the rows of H and validation "
+        f"strings, or the likelihood, decide which is used. {BY_RANK}: {STARTS_OF_FEW_STATES} for "
+        f"networks up to rank {FEW_STATES} unless Adamax trains, else 1.",
         when=when,
         ge=BY_RANK,
         le=100,
@@ -228,7 +228,7 @@ class ByObjective(LearnerOptions):
     ridge: float = option(
         2.0,
         title="ridge",
-        help="Strength of the prior of the weights, by likelihood: their variance is 1 / ridge.",
+        help="Strength of the prior on the weights, for likelihood: their variance is 1 / ridge.",
         when={"objective": ["likelihood"]},
         gt=0,
         le=1_000_000,
@@ -329,7 +329,7 @@ class Networks(LearnerOptions):
     tolerance: float = option(
         TOLERANCE,
         title="tolerance",
-        help=f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
+        help=f"L-BFGS stops when {WINDOW} epochs lower the loss by less than this fraction.",
         when=(BY_MATRIX, {"optimizer": ["lbfgs", "lm"]}),
         ge=0,
         lt=1,
@@ -361,7 +361,7 @@ class Networks(LearnerOptions):
     schedule: str = option(
         "constant",
         title="schedule of the learning rates",
-        help="How the learning rates of steps 1 and 2 develop (Adamax).",
+        help="Schedule of the learning rates of steps 1 and 2 (Adamax).",
         choices=SCHEDULES,
         when={"optimizer": ["adamax"]},
     )
@@ -451,7 +451,7 @@ class Refined(LearnerOptions):
     batch: int = option(
         500,
         title="strings per step",
-        help="Strings in a step of the refinement by likelihood.",
+        help="Strings in each step of the refinement by likelihood.",
         when={"refine": ["likelihood"]},
         ge=1,
         le=limits.ceiling("generated_strings"),
@@ -471,7 +471,8 @@ class Refined(LearnerOptions):
     dropout: float = option(
         0.0,
         title="dropout of states",
-        help="Share of the states' entries left out in a step of the refinement by likelihood.",
+        help="Share of the states' entries that each step of the refinement by likelihood leaves "
+        "out.",
         when={"refine": ["likelihood"]},
         ge=0,
         lt=1,
@@ -482,7 +483,7 @@ class Refined(LearnerOptions):
     restarts: int = option(
         0,
         title="additional random starts",
-        help="Random starts of the refinement by likelihood, besides the model of the two steps.",
+        help="Random starts of the refinement by likelihood, in addition to the two-step model.",
         when={"refine": ["likelihood"]},
         ge=0,
         le=100,
@@ -525,7 +526,7 @@ class FromValues(LearnerOptions):
     restarts: int = option(
         RESTARTS,
         title="additional random starts",
-        help="Random starts of the refinement by values, besides the model of the two steps.",
+        help="Random starts of the refinement by values, in addition to the two-step model.",
         when={"refine": ["values"]},
         ge=0,
         le=100_000,

@@ -18,7 +18,7 @@
 - `preview`: shows the beginning of a file, and what can be chosen about it.
 - `value_files`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
-- `exchange`: reads automata from OpenFst's text form and from JSON.
+- `exchange`: reads automata from OpenFst's text format and from JSON.
 - `jflap`: reads finite automata of JFLAP.
 - `spice`: reads and writes prefixes, targets and rankings of the SPiCe competition.
 - `counting`: counts the strings of files that do not fit into memory, with a proven bound on the

@@ -1,5 +1,5 @@
-"""Reads automata that other programs wrote as text: OpenFst's text form with its tables of symbols,
-and our own JSON of weights.
+"""Reads automata that other programs wrote as text: OpenFst's text format with its tables of
+symbols, and our own JSON of weights.
 
 `export.automaton_formats` writes both; what it writes is read back as the same automaton (OpenFst's
 weights are logarithms, so their last digit may differ). PAutomaC's models are read in `pautomac`.
@@ -107,8 +107,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
 
 @check_types
 def read_symbol_table(data: bytes | Path) -> dict[str, int]:
-    """Read a table of symbols of OpenFst: a line for each, with its name and its number. Number 0
-    is ε.
+    """Read a symbol table of OpenFst: a line for each, with its name and its number. Number 0 is ε.
 
     >>> read_symbol_table(b"<eps> 0\\na 1\\nb 2\\n")
     {'<eps>': 0, 'a': 1, 'b': 2}
@@ -161,7 +160,7 @@ def read_openfst(
     check_one_of("semiring", semiring, SEMIRINGS)
     check_one_of("labels", labels, LABELS)
     if labels == "names" and symbols is None:
-        raise RecipeError("labels = 'names' needs the table of symbols")
+        raise RecipeError("labels = 'names' needs the symbol table")
     cleaned = clean(bytes_of(data))
     check_no_other_file(first_rows(cleaned), READS)
     arcs, ends, states = _openfst_rows(
@@ -176,7 +175,7 @@ def read_openfst(
     else:
         named = {number: name for name, number in symbols.items() if number != EPSILON}
         if unknown := sorted(used - named.keys()):
-            raise FormatError(f"label {unknown[0]} is not in the table of symbols")
+            raise FormatError(f"label {unknown[0]} is not in the symbol table")
         index = {number: place for place, number in enumerate(sorted(named))}
         alphabet = Alphabet(tuple(named[number] for number in sorted(named)))
     transitions, empty, termination = (
@@ -242,7 +241,7 @@ def _openfst_rows(
         elif fields[2] in names:
             arcs.append((ends_of[0], ends_of[1], names[fields[2]], weight))
         else:
-            raise FormatError(f"label {quoted(fields[2])} is not in the table of symbols", line)
+            raise FormatError(f"label {quoted(fields[2])} is not in the symbol table", line)
     return arcs, ends, states
 
 

@@ -25,8 +25,8 @@ RANDOM = ("automaton", "hmm", "pfa", "pdfa", "squared")
 FORMATS = {
     "auto": "Recognised from the first lines.",
     "pautomac": "PAutomaC and SPiCe: a length, then as many numbers.",
-    "characters": "One string on each line, each character a symbol.",
-    "tokens": "One string on each line, with white space between the symbols.",
+    "characters": "One string per line, each character a symbol.",
+    "tokens": "One string per line, with white space between the symbols.",
     "csv": "A table: a string and its count in each line.",
     "json": "JSON lines: lists of symbols, strings in quotes, or objects.",
     "events": "A log as a table: one event in each line, one string for each case.",

@@ -444,7 +444,7 @@ RULES = (
     Rule("an Aldebaran file (.aut)", _first(r"des\s*\([0-9\s\"]+,[0-9\s]+,[0-9\s]+\)"), AUTOMATON),
     Rule("a BA file", _every(r"\[\w+\]|\S+,\[\w+\]->\[\w+\]"), AUTOMATON),
     Rule("a foma file", _first("##foma-net"), AUTOMATON),
-    Rule("an OpenFst table of symbols", _is_symbol_table, AUTOMATON),
+    Rule("an OpenFst symbol table", _is_symbol_table, AUTOMATON),
     Rule("an ARPA file (n-grams)", lambda rows: any(row.strip() == "\\data\\" for row in rows)),
     Rule("a PGN file (chess)", _is_pgn),
     Rule("a FASTA file", _is_fasta, format="fasta"),

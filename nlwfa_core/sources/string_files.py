@@ -935,7 +935,7 @@ def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
     if _are_symbols(parts):
         symbols = np.concatenate([part.symbols for part in parts])
         parts = [Words(symbols, np.array([0, len(symbols)]))]
-        sentence = "One sequence, with a symbol on each line, cut into"
+        sentence = "One sequence, with one symbol per line, cut into"
     cut, num_windows, num_symbols = list[Words](), 0, 0
     for part in parts:
         number = part.lengths // length  # of windows, (num_words,)
@@ -1265,7 +1265,7 @@ def separated(cells: Cells, layout: Layout) -> Cells:
 
 
 def _sequence_notes(parts: Sequence[Words]) -> list[str]:
-    """Make a note if a file may be one long sequence, on one line or with a symbol on each line."""
+    """Make a note if a file may be one long sequence, on one line or with one symbol per line."""
     num_symbols = sum(len(part.symbols) for part in parts)
     if sum(map(len, parts)) == 1 and num_symbols >= LONG_SEQUENCE:
         return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {_how_to_cut()}."]

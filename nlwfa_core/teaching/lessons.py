@@ -93,7 +93,7 @@ class Lesson:
     title: str
     minutes: int
     summary: str
-    # the lesson's own strings, one on each line, used like an upload; empty if it has none
+    # the lesson's own strings, one per line, used like an upload; empty if it has none
     strings: bytes
     steps: tuple[Step, ...]
 

@@ -95,7 +95,7 @@ def test_what_is_exported_is_imported_again(run: Run, tmp_path: Path) -> None:
             ("a.json", "--semiring", "real"),
             "--semiring has no effect with a file read as json; it needs openfst",
         ),
-        (("a.txt", "--labels", "names"), "--labels names needs the table of symbols: --symbols"),
+        (("a.txt", "--labels", "names"), "--labels names needs the symbol table: --symbols"),
         (("test.txt",), "test.txt: line 1: a weight must be"),
         (
             ("a.txt", "--from", "xml"),

@@ -99,18 +99,16 @@ MESSAGES = {
     "fit --train short --learner SP --rank 2 --out new": "short: line 3: length 2 is declared, "
     "but 1 symbol follows",
     "fit --learner SP --rank 2 --out new": (
-        "--train is needed (training strings: PAutomaC or SPiCe, one string on each line, a "
-        "table, JSON lines, or a log: see --format). "
-        "See nlwfa fit --help."
+        "--train is needed (training strings: PAutomaC or SPiCe, one string per line, a table, "
+        "JSON lines, or a log: see --format). See nlwfa fit --help."
     ),
     "select-rank --train train --learner SP --ranks": "--ranks needs a value. See nlwfa "
     "select-rank --help.",
     "score --model notes --test train": "a model must be a folder that nlwfa wrote, or a file in "
     "it; notes holds no model",
     "weights --model none": (
-        "--words is needed (the words: PAutomaC or SPiCe, one string on each line, a table, "
-        "JSON lines, or a log: see --format). "
-        "See nlwfa weights --help."
+        "--words is needed (the words: PAutomaC or SPiCe, one string per line, a table, JSON "
+        "lines, or a log: see --format). See nlwfa weights --help."
     ),
     "sample --model none --max-length x": "--max-length must be a whole number; got 'x'. See "
     "nlwfa sample --help.",
