@@ -47,7 +47,7 @@ def compete(
     threads: Annotated[
         int,
         typer.Option(
-            min=0, help="Trainings at the same time; 0 for one per processor, at most two."
+            min=0, help="Training runs at the same time; 0 for one per processor, at most two."
         ),
     ] = 0,
     clock: Annotated[

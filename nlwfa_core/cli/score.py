@@ -242,8 +242,8 @@ def compare(
     lines = [aligned(rows), meaning]
     if not too_few:
         verdict = (
-            "level if the interval of the difference holds 0; p values are not corrected for the "
-            "number of scores"
+            "level if the interval of the difference contains 0; p values are not corrected for "
+            "the number of scores"
         )
         lines.append(f"ahead: {verdict}")
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)

@@ -198,7 +198,7 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
           none is drawn
         - "why" none is drawn
         - "scores": see `explore_payload`
-        - "training": whether it was trained to its end
+        - "training": whether its training finished
         - "starts": how many starts of EM it is the best of; None for a network
         - "curves": of each stage of a network's training, see `_curve`
     """

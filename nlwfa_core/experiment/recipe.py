@@ -262,13 +262,13 @@ class DataRecipe(Record):
     unknown: Unknown = option(
         UNKNOWN,
         title="symbol for the unknown",
-        help="Symbols that the model does not know are read as this one.",
+        help="The symbol that stands for all symbols the model does not know.",
         when=[UPLOAD, {"unseen": [SYMBOL]}],
     )
     min_count: int = option(
         MIN_COUNT,
         title="occurrences of a known symbol",
-        help="Symbols that occur less often in the training strings are read as the unknown.",
+        help="Symbols that occur less often than this in the training strings count as unknown.",
         when=[UPLOAD, {"unseen": [SYMBOL]}, {"alphabet": [""]}],
         ge=1,
         le=1_000_000,

@@ -1,10 +1,10 @@
 """Sessions of a class: who joined, where they are, what they answered and handed in.
 
-A session has a short code, with which students join, and a teacher's token. Whoever has the token
-can read everything in the session, reveal answers, close and delete it; the database holds only a
-hash of it. Members are pseudonyms (see `owners`), with the nicknames that they choose, or without.
-Each answer is committed at once, so a server that dies loses none that it has acknowledged.
-Sessions are deleted `KEEP_DAYS` after they were opened.
+A session has a short code, with which students join, and a teacher's token. Anyone who has the
+token can read everything in the session, reveal answers, close and delete it; the database holds
+only a hash of it. Members are pseudonyms (see `owners`), with the nicknames that they choose, or
+without. Each answer is committed at once, so a server that dies loses none that it has
+acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
 
 Anybody can open sessions and join them, with as many browsers as they like to invent. So what is
 limited is shared in such a way that nobody can use up what others need: sessions that nobody has

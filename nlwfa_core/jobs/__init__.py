@@ -4,7 +4,7 @@ A job is one run of a recipe by a server. It is waiting, running or has ended; w
 it is held between two epochs.
 
 - `pace`: estimates a stage's remaining time from its speed so far.
-- `snapshots`: the states as points in the plane, in the middle of a training.
+- `snapshots`: the states as points in the plane, in the middle of training.
 - `job`: a job with its progress and its state.
 - `queue`: the queue of waiting jobs, in which sessions take turns.
 - `folders`: the folders of finished runs on disk.

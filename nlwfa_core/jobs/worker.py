@@ -169,7 +169,7 @@ def read_messages(stream: IO[bytes]) -> Iterator[ProgressMessage | EndMessage]:
 
 
 class Pause:
-    """Holds a training between two epochs. The pause does not change the result.
+    """Holds a training run between two epochs. The pause does not change the result.
 
     >>> pause = Pause()
     >>> pause.hold_after(2)

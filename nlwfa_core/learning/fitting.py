@@ -138,9 +138,9 @@ def fit(
     so do networks with `objective="likelihood"`.
 
     The result is always a model of string probabilities. If the matrix counts prefixes or factors,
-    a linear model is converted (Balle et al. 2014). Networks are trained by L-BFGS until
-    their loss hardly falls any more: up to ten states from six starts, of which the first is the
-    SVD of H, and otherwise from the SVD alone.
+    a linear model is converted (Balle et al. 2014). Networks are trained by L-BFGS until their loss
+    barely falls: up to ten states from six starts, of which the first is the SVD of H, and
+    otherwise from the SVD alone.
 
     >>> from nlwfa_core import fit
     >>> strings = ["ab", "ab", "b", "abb"]
@@ -166,7 +166,7 @@ def fit(
         options of merging. Symbols of other alphabets are renumbered to match the training strings
         or the matrix, and so are those of `strings`.
     strings : Sample or strings, optional
-        With a matrix: the training strings, which a training or a refinement by likelihood needs.
+        With a matrix: the training strings, which training or refinement by likelihood needs.
     cache : FitCache, optional
         With a matrix, or by likelihood: intermediate results of earlier calls on the same matrix or
         strings; `fit` uses them and adds its own.

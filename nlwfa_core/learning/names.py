@@ -16,7 +16,7 @@ OBJECTIVES = {
 LARGEST_MAP = 2_000  # a step of Levenberg–Marquardt solves a system with this many unknowns
 OPTIMIZERS = {
     "adamax": "Adamax for a given number of epochs, as in the paper",
-    "lbfgs": "L-BFGS, until the loss hardly falls any more",
+    "lbfgs": "L-BFGS, until the loss barely falls",
 }
 # Of the two steps.
 STEP_OPTIMIZERS = OPTIMIZERS | {
@@ -37,7 +37,7 @@ EM_STARTS = {
 }
 # What a PFA and a PDFA add to the count of each symbol, and of the end, in each state.
 PSEUDO_COUNT = 0.1
-# Of training to convergence. The epochs are a limit, which most trainings do not reach.
+# Of training to convergence. The epochs are a limit that most training runs do not reach.
 WINDOW = 100  # epochs
 TOLERANCE = 0.01
 CONVERGED_EPOCHS = 4000

@@ -491,7 +491,7 @@ class Refined(LearnerOptions):
     refinement_seed: int = option(
         0,
         title="seed of the refinement",
-        help="Equal seeds refine equal models alike.",
+        help="Equal seeds refine equal models in the same way.",
         when={"refine": REFINED},
         ge=0,
         le=LARGEST_SEED,

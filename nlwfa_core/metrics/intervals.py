@@ -13,7 +13,7 @@ of distinct test strings. Then T and the sum of the model's outputs over it stay
 the frequencies P* are resampled.
 
 **What an interval covers** is the chance in drawing the test strings, and nothing else: neither
-other training strings, nor other seeds of a training, nor strings from another source. `seeds` has
+other training strings, nor other training seeds, nor strings from another source. `seeds` has
 intervals over seeds.
 
 **How**: `string_scores` computes once what each string contributes to each score. A matrix that

@@ -69,7 +69,7 @@ class Retraining:
         return int(np.clip(possible, 1, ITERATIONS_ON_ALL))
 
     def _has_time(self, candidate: Candidate) -> bool:
-        """Return whether a training that takes as long, in proportion to the strings, will end."""
+        """Return whether training that takes as long, in proportion to the strings, will end."""
         return candidate.seconds * self._share <= self.clock.left
 
     def _retrained(self, candidate: Candidate) -> Candidate | None:

@@ -86,8 +86,8 @@ def _two_forms(symbols: Sequence[str]) -> list[str]:
     remark = f", but {listed(both)} is one, too" if both else ""
     names = listed([f"U+{ord(accent):04X}" for accent in accents])
     return [
-        f"Accents are symbols of their own ({names}){remark}: save the file with composed "
-        "letters (NFC) if they should not be."
+        f"Accents are separate symbols ({names}){remark}: save the file with composed letters "
+        "(NFC) if they should not be."
     ]
 
 

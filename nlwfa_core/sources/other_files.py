@@ -44,7 +44,7 @@ class Rule:
     # the first lines that are not blank -> whether they are those of such a file
     matches: Predicate
     # what to do, for somebody who wants to learn from this file; nothing if it has a format
-    remedy: str = "write its strings on lines of their own, with spaces between the symbols"
+    remedy: str = "write each of its strings on a separate line, with spaces between the symbols"
     format: str = ""  # the format by which it is read; empty if it is refused
 
 
@@ -512,7 +512,7 @@ RULES = (
     Rule(
         "a PAutomaC file without its header",
         _is_headless_pautomac,
-        "put a first line in front of it, with the number of strings and the size of the alphabet",
+        "add a first line, with the number of strings and the size of the alphabet",
     ),
 )
 

@@ -121,7 +121,7 @@ def recipe_controls() -> Recipe:
         _data_controls(effective)
         _hankel_controls()
         if "num_prefixes" not in effective:
-            st.caption("Networks by likelihood do not read it; Hankel and Explore show it.")
+            st.caption("Networks trained by likelihood don't use it; Hankel and Explore show it.")
         _learning_controls(effective)
         assignments.receipt()
     values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}

@@ -133,10 +133,9 @@ class Uploads:
             if size + num_bytes > allowed[name]:
                 whose = "this browser" if name == "browser_upload_bytes" else "all visitors"
                 return (
-                    f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes "
-                    "in sum; with this one they have "
-                    f"{size + num_bytes:,}. Remove a file, or wait two minutes after closing "
-                    "a page."
+                    f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes in "
+                    f"total; with this one they have {size + num_bytes:,}. Remove a file, or wait "
+                    "two minutes after closing a page."
                 )
         return ""
 

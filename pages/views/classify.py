@@ -133,7 +133,7 @@ def _own() -> dict[str, DataRecipe]:
                 escape_markdown(label),
                 key=f"classify.take_out.{number}",
                 icon=":material/close:",
-                help="Take this label out",
+                help="Remove this label",
                 on_click=_take_out,
                 args=(label,),
             )

@@ -122,8 +122,8 @@ def quiz(chosen: Quiz, when: str) -> None:
             f"**{gain.text()}**."
         )
         st.caption(
-            "(after − before) / (1 − before), both as shares of the items: the part of what "
-            "was missing that was learned."
+            "(after − before) / (1 − before), both as shares of the items: the share of what was "
+            "missing that was learned."
         )
     for number, item in enumerate(chosen.tasks(when), 1):
         with st.container(border=True, key=f"quiz_item_{number}"):

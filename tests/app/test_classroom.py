@@ -431,7 +431,7 @@ def test_the_class_follows_its_teacher_and_may_step_back(
     assert "/".join(_lesson(again)) == second
     person("teacher")
     _step(teacher).set_value("rank/1").run()
-    assert teacher.button(key="class.move").label == "Everybody to this step"
+    assert teacher.button(key="class.move").label == "Move everyone to this step"
     teacher.button(key="class.move").click().run()
     person("ada")
     again = open_lab("hankel", **{"class": code, "lesson": "hankel-matrix", "step": 2, "rank": 7})

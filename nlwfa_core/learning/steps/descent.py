@@ -166,7 +166,7 @@ def solved(loss: float, stage: str, report: Report, look: Look | None) -> Traini
 
 
 class StopTraining(Exception):
-    """Raised by the last evaluation of a training, to leave the optimiser."""
+    """Raised by the last evaluation of a training run, to leave the optimiser."""
 
 
 class Epochs:

@@ -205,7 +205,7 @@ def rank_sentence(numerical_rank: int, wfa: WFA) -> str:
             f" This block has only rank {numerical_rank}: its prefixes or suffixes are too short."
         )
     if k > smallest:
-        theorem += f" Yours has {plural(k, 'state')}, so {k - smallest} could be saved."
+        theorem += f" Yours has {plural(k, 'state')}, so {k - smallest} could be dropped."
     elif k:
         theorem += " Yours has no more than that."
     return theorem

@@ -71,7 +71,7 @@ def test_rows_with_mistakes_are_named_and_the_rest_is_an_automaton():
     assert draft.mistakes == (
         "States, row 1: α∞: write a number: a decimal, a fraction or a percentage; got 'x'",
         "States, row 3: the state has no name",
-        "States, row 5: there is a state 2 already; each name may be used once",
+        "States, row 5: there is already a state 2; each name may be used once",
         "Arrows, row 1: To: there is no state 4; the states are 2, 3",
         "Arrows, row 2: a symbol must have no spaces; got 'a b'",
         "Arrows, row 4: row 3 has an arrow from 2 to 3 with a already; put the sum of the "
@@ -193,7 +193,7 @@ def test_the_matrix_and_its_rank():
     assert facts.rank_sentence(1, EVEN.automaton).endswith(
         "too short. Yours has no more than that."
     )
-    assert "so 2 could be saved" in facts.rank_sentence(2, EVEN.automaton + EVEN.automaton)
+    assert "so 2 could be dropped" in facts.rank_sentence(2, EVEN.automaton + EVEN.automaton)
     sentence = facts.removal_sentence(EVEN.automaton, 1, "odd")
     assert sentence.startswith(
         "Without state odd the rank falls from 2 to 1. The shortest string whose weight "
