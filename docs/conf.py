@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
 
 
 def public_names() -> dict[str, list[str]]:
-    """List the names that have a page, by the heading under which it stands."""
+    """List the names that have a page, by their heading."""
     families = ("HMM", "NonlinearWFA", "SpectralWFA", "StringClassifier")
     figures = (
         "automaton",

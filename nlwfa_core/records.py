@@ -31,7 +31,7 @@ from pydantic.fields import FieldInfo
 from . import limits
 from .errors import FieldError, RecipeError, alternatives, did_you_mean, format_exact
 
-# A part of every key. Raise it when equal records start to give other numbers than before.
+# A part of every key. Raise it when equal records start to give different numbers.
 GENERATION = 1
 # pydantic's names of bounds -> as messages say them
 BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
@@ -462,7 +462,7 @@ def check_json_types(kind: type[Record], content: Any, owner: str = "") -> None:
     """Raise RecipeError if JSON has something else where a record has numbers, or true or false:
     pydantic would convert "1".
 
-    `owner` is what stands in front of a field's name in the message, such as "base.learning.".
+    `owner` is what comes before a field's name in the message, such as "base.learning.".
     """
     if not isinstance(content, dict):
         return

@@ -426,7 +426,7 @@ def select_rank(
             raise no_effect(option, f"--criterion {criterion}", f"--criterion {VALIDATION}")
     if not by_criterion and (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"
-        raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
+        raise RecipeError(f"choose the rank with either --validation or --folds; got {got}")
     if folds is not None and reading.window:
         raise RecipeError(
             "--folds can't be used with --window: folds are drawn at random, and windows that "

@@ -128,7 +128,7 @@ def _read_prefixes(
     elif file.names is None:
         raise RecipeError(
             f"{path}: prefixes of numbers can't be ranked by a model that reads symbols as "
-            f"{alphabet.unknown!r}: its symbols have other numbers than the targets"
+            f"{alphabet.unknown!r}: its symbols are numbered differently from the targets"
         )
     else:
         sample = Sample.of(words, file.alphabet)

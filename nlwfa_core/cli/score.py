@@ -252,8 +252,8 @@ def compare(
 def _unknown_to(
     path: Path, saved: ModelFile, first: ModelFile, test_set: TestSet
 ) -> tuple[str, ...]:
-    """State which symbols a second model does not know, if it has another alphabet than the first,
-    whose notes say it.
+    """State which symbols a second model does not know, if its alphabet differs from the first
+    one's, whose notes say it.
     """
     from ..experiment.notes import mapped_notes, unknown_notes
     from ..models.unseen import extended

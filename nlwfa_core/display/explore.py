@@ -54,7 +54,7 @@ OTHER_SEEDS = 2  # with which a network is trained again, to see whether they ag
 MAX_RANK = 20  # of the linear models that are sent together
 # How an address, and a lesson's step, set the picture apart from the recipe: the linear model, if
 # not the first of LINEAR; its rank, while the lanes are unlinked; the string that is followed; the
-# order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states stand; and the
+# order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states lie; and the
 # score by rank. Name -> the values that it may have, if they are few.
 LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "linear", "linear_rank", "word", "order"
 MATRIX, PLANE, SCORE = "matrix", "plane", "score"
@@ -98,7 +98,7 @@ WHY_NO_LINEAR = (
 )
 WHY_TOO_LARGE = "This model has too many numbers to be sent to a browser."
 WHY_NO_NETWORK = (
-    "Networks of such a matrix, or whose outputs are read in such a way, are not drawn."
+    "Networks learned from such a matrix, or with outputs read in this way, are not drawn."
 )
 
 

@@ -100,7 +100,7 @@ def compared_table(
 
     `models`: field of `Scores` -> interval, or the value alone as an interval without ends, of each
     model. `differences`: from `paired_differences`. `ahead`: from `leaders`. `together`: whether an
-    interval stands in brackets behind its number; otherwise its ends have columns of their own.
+    interval is in brackets after its number; otherwise its ends have columns of their own.
     """
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.column for score in fields]}

@@ -376,7 +376,9 @@ class StringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc, un
         """
         rows, labels = list(X), np.asarray(y)
         if len(rows) != len(labels):
-            raise RecipeError(f"X and y must be of one length; got {len(rows)} and {len(labels)}")
+            raise RecipeError(
+                f"X and y must have the same length; got {len(rows)} and {len(labels)}"
+            )
         self.classes_ = np.unique(labels)
         every = as_sample(rows, name="X").alphabet
         strings = {

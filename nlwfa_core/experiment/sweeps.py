@@ -404,8 +404,8 @@ TIES = "Ties are broken by bits per symbol, then by fewer states."
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where runs of one model stand among others by their validation scores, or by AIC or BIC: a
-    sort key, the best first.
+    """How runs of one model rank among others by their validation scores, or by AIC or BIC: a sort
+    key, the best first.
 
     `level` is the same for models that the score does not tell apart: how many values are not
     finite, the mean of the others and, if some are not finite, the mean number of outputs of

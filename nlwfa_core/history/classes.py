@@ -322,8 +322,8 @@ class Classes:
                 "joins_per_minute"
             ):
                 raise RecipeError(
-                    f"Very many people are joining the class session {code} at this moment. "
-                    "Try again in a minute."
+                    f"Too many people are joining the class session {code} at once. Try again in a "
+                    "minute."
                 )
             values = {
                 "session": code,
@@ -592,7 +592,7 @@ def _fresh_code(codes: set[str]) -> str:
         code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
         if code not in codes:
             return code
-    raise RecipeError("No code for a new session was found; delete sessions that are over.")
+    raise RecipeError("No unused code was found for a new session; delete sessions that are over.")
 
 
 def _find(connection: sa.Connection, code: str) -> dict[str, Any] | None:
@@ -611,8 +611,8 @@ def _check_open(connection: sa.Connection, code: str) -> dict[str, Any]:
         )
     if session["closed"] is not None:
         raise RecipeError(
-            f"The class session {code} is closed: nothing more is recorded. Your own pages "
-            "go on working."
+            f"The class session {code} is closed: nothing more is recorded. Your own pages still "
+            "work."
         )
     return session
 

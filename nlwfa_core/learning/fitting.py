@@ -306,7 +306,7 @@ def _fit_matrix(
         messages.append(PROCESSOR_DEPENDENT)
     if svd is not None and model.num_states < settings.rank:
         messages.append(
-            f"Rank {settings.rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "
+            f"Rank {settings.rank} was requested, but H_λ has numerical rank {svd.numerical_rank}: "
             f"the model has {plural(model.num_states, 'state')}."
         )
     return Fit(
@@ -420,6 +420,6 @@ def empty_word_messages(hankel: HankelMatrix, is_linear: bool) -> list[str]:
         else "so the model does not know where strings begin or end"
     )
     return [
-        f"No training string is among the {among} of the basis, {effect}. Take more "
+        f"No training string is among the {among} of the basis, {effect}. Use more "
         f"{' and '.join(empty)}, or another statistic."
     ]

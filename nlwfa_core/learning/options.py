@@ -304,7 +304,7 @@ class Networks(LearnerOptions):
     epochs_factorisation: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the factorisation",
-        help="Epochs of step 1 at most; the weights of the best one are kept.",
+        help="The most epochs of step 1; the weights of the best one are kept.",
         limit="epochs",
         when=(
             BY_MATRIX,
@@ -315,7 +315,7 @@ class Networks(LearnerOptions):
     epochs_transitions: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the transitions",
-        help="Epochs of step 2 at most; the weights of the best one are kept.",
+        help="The most epochs of step 2; the weights of the best one are kept.",
         limit="epochs",
         when=(
             BY_MATRIX,
@@ -421,7 +421,7 @@ class Refined(LearnerOptions):
         {"hankel": CONVERGED_EPOCHS, "likelihood": LIKELIHOOD_EPOCHS},
         by="refine",
         title="epochs of the refinement",
-        help="Epochs of step 3 at most; the weights of the best one are kept.",
+        help="The most epochs of step 3; the weights of the best one are kept.",
         limit="epochs",
         when={"refine": REFINED},
         ge=0,

@@ -268,8 +268,7 @@ class TestSet:
 
         Raises
         ------
-        RecipeError
-            If a solution has another length than the rows.
+        RecipeError If the lengths of a solution and the rows differ.
         """
         check_type("rows", rows, Words)
         check_type("solution", solution, np.ndarray | None)
@@ -353,7 +352,7 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
     if own is not None and true is not None and own != true:
         raise RecipeError(
-            f"the true model and the model must have one alphabet; got {true.summary}, and "
+            f"the true model and the model must have the same alphabet; got {true.summary}, and "
             f"{known.summary}"
         )
     if (alphabet := own or true) is not None:

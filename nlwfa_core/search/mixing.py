@@ -37,7 +37,7 @@ from .candidates import OTHER_MODELS, Candidate, title_of
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
 # Models of a mixture of next symbols are this near the best. Rankings are compared on at most so
 # many prefixes, fewer if there would be more scores of next symbols than this; those of the best
-# few models stand beside those of mixtures.
+# few models stand out next to those of mixtures.
 SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
 # with which a model is tried in a mixture, besides larger ones: beside a much better model, half is
 # too much

@@ -76,7 +76,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
         try:
             array = np.array(content[name], dtype=np.float64)
         except (ValueError, TypeError, OverflowError):
-            raise FormatError(f"{name} must be lists of numbers, all of one length") from None
+            raise FormatError(f"{name} must be lists of numbers, all of the same length") from None
         if not _holds_numbers(content[name]):
             raise FormatError(f"{name} must hold numbers, and no text, true or false")
         if not np.isfinite(array).all():
@@ -90,9 +90,9 @@ def read_weights_json(data: bytes | Path) -> WFA:
     if symbols is not None and not (
         isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)
     ):
-        raise FormatError("symbols must be a list of texts")
+        raise FormatError("symbols must be a list of strings")
     if not isinstance(content.get("unknown"), str | None):
-        raise FormatError("unknown must be one of the symbols, a text")
+        raise FormatError("unknown must be one of the symbols, as text")
     try:
         alphabet = (
             Alphabet.numbered(num_symbols)
@@ -281,10 +281,9 @@ def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
         line, fields = pairs[is_equal.index(False)]
         raise FormatError(
             "the fourth field of an arc may be an output label or a weight; got "
-            f"{quoted(' '.join(fields))}: "
-            "print acceptors with fstprint --acceptor, write weights with a decimal point, "
-            "such as 2.0, and "
-            "make an acceptor of a transducer by fstproject",
+            f"{quoted(' '.join(fields))}: print acceptors with fstprint --acceptor, write weights "
+            "with a decimal point, such as 2.0, and turn a transducer into an acceptor with "
+            "fstproject",
             line,
         )
     return 1

@@ -24,7 +24,7 @@ RANDOM = ("automaton", "hmm", "pfa", "pdfa", "squared")
 # format of a file -> what it is
 FORMATS = {
     "auto": "Recognised from the first lines.",
-    "pautomac": "PAutomaC and SPiCe: a length, then as many numbers.",
+    "pautomac": "PAutomaC and SPiCe: a length, then that many numbers.",
     "characters": "One string per line, each character a symbol.",
     "tokens": "One string per line, with white space between the symbols.",
     "csv": "A table: a string and its count in each line.",

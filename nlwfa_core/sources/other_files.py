@@ -24,7 +24,7 @@ LONGEST_HEAD = 2**13  # characters of a line that are examined
 MOST = 0.75
 ALIGNED = re.compile(r"( *)([0-9]+) (\S.*)")
 WHOLE = re.compile(r"-?[0-9]+")
-# What stands in front of automata that have comments.
+# What comes before automata that have comments.
 COMMENT = re.compile(r"//|/\*|\*|#")
 # Penn Treebank's and Universal Dependencies' parts of speech.
 PARTS_OF_SPEECH = frozenset(
@@ -551,7 +551,7 @@ NOTES = (
     Rule(
         "Every line begins with a number",
         _numbers_at(0),
-        "it is read as a symbol; a count stands after its string: the cat,3",
+        "it is read as a symbol; a count comes after its string: the cat,3",
     ),
     Rule(
         "Every line ends with a number",

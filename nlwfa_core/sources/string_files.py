@@ -1,7 +1,7 @@
 """Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or
 JSON, CSV files with counts, and the files of other fields in `other_formats`.
 
-The functions stand in the order in which a file is processed. Its bytes are decoded, checked and
+The functions are in the order in which a file is processed. Its bytes are decoded, checked and
 cleaned; lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and
 rows of tables first become cells (the text of each string), whose symbols are then numbered.
 `read_strings` does all of this. What a `Reading` leaves open is recognised by the rules of
@@ -1101,7 +1101,7 @@ def read_strings(
         after them, also if it has a symbol for the unknown: `Sample.in_alphabet` then reads them as
         that.
     extend : bool
-        Whether strings may have other symbols than those of an `alphabet` that has none for the
+        Whether strings may have symbols other than those of an `alphabet` that has none for the
         unknown.
 
     Raises
@@ -1472,7 +1472,7 @@ def _by_name(
 
 
 def check_numbers(alphabet: Alphabet) -> None:
-    """Raise FormatError if an alphabet has other symbols than numbers and that for the unknown, so
+    """Raise FormatError if an alphabet has symbols other than numbers and that for the unknown, so
     that strings of numbers are not over it.
     """
     for symbol in alphabet.symbols:

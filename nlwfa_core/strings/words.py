@@ -117,7 +117,7 @@ class Alphabet:
         (('a', 'b'), ('9', '10', '<unk>'))
         """
         if not isinstance(symbols, Iterable):
-            raise TypeError(f"symbols must be texts, such as a list of them; got {symbols!r:.40}")
+            raise TypeError(f"symbols must be text, such as ['a', 'b']; got {symbols!r:.40}")
         names = list(symbols)
         for name in names:
             check_type("a symbol", name, str)

@@ -34,7 +34,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Tally:
-    """The number of people who answered a question, and how many of them were right at the first
+    """The number of people who answered a question, and how many of them were right on the first
     try or, after a hint, at the second.
     """
 

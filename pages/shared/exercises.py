@@ -101,7 +101,7 @@ def _result(response: Response, key: Key) -> None:
     """Draw the visitor's answers next to the right answer."""
     entered = ", then ".join(_said(key, answer) for answer in response.answers)
     if response.correct:
-        try_ = "" if response.tries == 1 else f" at the {PLACES[response.tries - 1]} try"
+        try_ = "" if response.tries == 1 else f" on the {PLACES[response.tries - 1]} try"
         text = f"Right{try_}. You said {entered}." + (
             "" if _same(key, response.answers[-1]) else f" The answer: {key.truth}."
         )

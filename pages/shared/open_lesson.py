@@ -251,8 +251,8 @@ def next_lesson(name: str) -> str:
 
 
 def leaves_open(key: str) -> bool:
-    """Return whether a box that stands open without a lesson may do so: in a lesson only if the
-    step points at it.
+    """Return whether a box that is open without a lesson may be so: in a lesson only if the step
+    points at it.
     """
     position = current()
     return position is None or key in position[0].steps[position[1]].look

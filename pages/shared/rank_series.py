@@ -39,7 +39,7 @@ def adopt(recipes: Sequence[Recipe]) -> None:
 
 
 def withdraw_others(data: DataRecipe) -> None:
-    """Cancel this session's training runs for other strings than these."""
+    """Cancel this session's training runs for strings other than these."""
     started: list[Recipe] = st.session_state.get(STARTED, [])
     if others := [recipe for recipe in started if recipe.data != data]:
         visitor_runs.cancel(*reversed(others))

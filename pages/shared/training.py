@@ -135,7 +135,7 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
         )
     return (
         f"{label} (about {duration(seconds)})",
-        "Like runs that differ only in rank and seeds, if nobody else is training.",
+        "The time that runs took that differ only in rank and seeds, if nobody else is training.",
     )
 
 
@@ -510,8 +510,8 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
                 _pause_buttons(going[0], key, clicks)
             elif paused := [status.recipe for status in going if status.held]:
                 text = (
-                    "One of these runs is paused, by you on another page or by someone who waits "
-                    "for the same run."
+                    "One of these runs is paused, by you on another page or by someone who is "
+                    "waiting for the same run."
                 )
                 st.button(
                     "Continue",

@@ -422,12 +422,12 @@ def greeting() -> str:
     own = "localhost" if everywhere else f"[{listens_on}]" if ":" in listens_on else listens_on
     lines = [
         "",
-        "  NL-WFA Lab. At this computer, open",
+        "  NL-WFA Lab. On this computer, open",
         "",
         f"    {scheme}://{own}{end}?{access.PARAMETER}={access.KEY}",
         "",
-        "  It shows all runs. Keep this address to yourself: others need no key.",
+        "  It shows all runs. Keep this address to yourself: others don't need the key.",
     ]
     if everywhere and (lan := lan_address()):
-        lines += ["  Others in your network open", "", f"    {scheme}://{lan}{end}"]
+        lines += ["  Others on your network open", "", f"    {scheme}://{lan}{end}"]
     return "\n".join([*lines, ""])

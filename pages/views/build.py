@@ -625,8 +625,8 @@ def learn_back(wfa: WFA) -> None:
     st.subheader("How many strings does it take?", anchor=False)
     if not st.toggle("Measure", key="build.measure", persist_state="session"):
         st.caption(
-            f"Spectral learning with {len(SIZES)} sizes of samples, {NUM_SEEDS} seeds each: "
-            "a few seconds."
+            f"Spectral learning with {len(SIZES)} sample sizes, {NUM_SEEDS} seeds each: a few "
+            "seconds."
         )
         return
     draft = _draft()
@@ -747,7 +747,7 @@ def _choice(stages: Stages) -> None:
     left, right = st.columns([3, 2])
     left.graphviz_chart(
         stages.dot(number, widgets.dark()),
-        alt="States, and with a dashed line the nodes that are still to be compared",
+        alt="States, and with dashed lines the nodes still to be compared",
     )
     with right, st.container(key="build.merges"):
         widgets.draw_table(stages.table(number), "build.gains", "What each merge would gain")

@@ -52,9 +52,8 @@ THIS_PAGE = ""
 MOST_SHOWN = 10  # people in the list of those to remove, with a button each
 LOCK_HELP = "Members go on answering; nobody else can join until you let people join again."
 REMOVE_NOTE = (
-    "Who is removed can't join again from the same browser, and nothing of theirs is shown "
-    "or recorded. *Let back in* undoes it. "
-    "If they come back from other browsers, lock joining."
+    "A removed member can't join again from the same browser, and nothing of theirs is shown or "
+    "recorded. *Let back in* undoes this. If they come back from other browsers, lock joining."
 )
 STORED = (
     "The session stores your nickname, if you choose one, the step that you are at, your answers "
@@ -445,7 +444,7 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
     if question is None or question.key is None:
         here = [entry for entry in record.members if entry.place == name]
         st.markdown(f"#### {question.text if question else item.title}")
-        text = "Its answer is not entered" if question else "This step has no question"
+        text = "This step has no answer to enter" if question else "This step has no question"
         st.markdown(f"{text}. {len(here)} of {plural(len(record.members), 'student')} are here.")
         return
     key, revealed = question.key, name in record.revealed
@@ -889,7 +888,7 @@ def _delete() -> None:
     if _act(partial(class_session.store().delete, code, class_session.token(code))):
         st.session_state.pop(EXPORT, None)
         class_session.leave_address()
-        st.toast(f"The session {code} is deleted.", icon=":material/check:")
+        st.toast(f"The session {code} has been deleted.", icon=":material/check:")
 
 
 def _prepare() -> None:

@@ -463,7 +463,7 @@ def choice(recipe: Recipe, sweep: Grid) -> str:
 
 
 def with_criteria(named: Mapping[Name, Outcome], recipe: Recipe, by: str) -> Mapping[Name, Outcome]:
-    """Add AIC and BIC to outcomes if one of them chooses, except to runs from other strings than
+    """Add AIC and BIC to outcomes if one of them chooses, except to runs from strings other than
     the page's: their values can't be compared. Strings that a seed drew count as the page's.
     """
     if by not in CRITERIA:

@@ -168,7 +168,7 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
                 else f"Items {names} have no answer"
             )
             st.warning(
-                f"{text}. Press the button again to hand in the quiz all the same.",
+                f"{text}. Press the button again to hand in the quiz anyway.",
                 icon=":material/warning:",
             )
         st.form_submit_button(
@@ -295,8 +295,8 @@ def score() -> None:
     points = sum(response.points for response in over)
     st.markdown(
         f"**{format_significant(points, 4)} of {plural(len(over), 'point')}**: {len(correct)} of "
-        f"{plural(len(over), 'task')} right, {first} of them at the first try. Parts of an "
-        "answer that are right count, too."
+        f"{plural(len(over), 'task')} right, {first} of them on the first try. Parts of an answer "
+        "that are right count, too."
     )
 
 

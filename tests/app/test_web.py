@@ -1,4 +1,4 @@
-"""What stands before Streamlit: the key, headers, uploads, and strangers who wait."""
+"""What is in front of Streamlit: the key, headers, uploads, and strangers who wait."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def test_strings_drawn_from_a_model_are_read_back(
 
 def test_strings_that_do_not_end_are_counted(run: Run) -> None:
     code, _, err = run("sample", "--model", "two", "-n", 200, "--max-length", 1)
-    assert code == 0 and "strings reached 1 symbols without an end and were left out" in err
+    assert code == 0 and "strings reached 1 symbols without ending and were left out" in err
     assert run("sample", "--model", "two", "-n", 0)[0] == 2
 
 

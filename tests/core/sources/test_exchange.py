@@ -109,7 +109,7 @@ def test_tables_and_json_that_do_not_fit_are_refused() -> None:
         ),
         (
             b'{"initial": [1], "transitions": [[[1]]], "termination": [1], "symbols": [1]}',
-            "symbols must be a list of texts",
+            "symbols must be a list of strings",
         ),
         (b'{"initial": [1], "transitions": [[[1]]], "termination": [1, 2]}', "a WFA needs initial"),
     ):

@@ -364,7 +364,7 @@ def test_files_of_challenges_with_errors(tmp_path: Path):
         (("symbols: a\n", ""), "line 47: the line symbols: is missing, or has no value"),
         (("arrow 1 a 1 1/2", "arrow 1 a 3 1/2"), "To: there is no state 3; the states are 1"),
         (("hint: One state is enough.\n", ""), "a task needs a text, a line hint:"),
-        (("name: halves", "name: fibonacci"), "the name 'fibonacci' is taken already"),
+        (("name: halves", "name: fibonacci"), "the name 'fibonacci' is already taken"),
     ):
         (tmp_path / "x.md").write_text(text.replace(*change))
         with pytest.raises(RecipeError) as error:

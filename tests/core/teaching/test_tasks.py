@@ -530,7 +530,7 @@ def test_errors_name_the_line(text: str, line: int, message: str) -> None:
 
 def test_two_kinds_with_one_name(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "1.md").write_text(HEAD + GOOD + GOOD, encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"1\.md: line .*the name 'one' is taken already"):
+    with pytest.raises(RecipeError, match=r"1\.md: line .*the name 'one' is already taken"):
         read_bank(tmp_path)
 
 
