@@ -19,7 +19,7 @@ from .terminal import execute
 
 
 class Command(NamedTuple):
-    """Where a command is defined, and what the list of commands says of it."""
+    """Where a command is defined, and what the list of commands says about it."""
 
     module: str
     function: str

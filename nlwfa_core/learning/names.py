@@ -47,7 +47,7 @@ LIKELIHOOD_EPOCHS = 40
 # states end in minima that depend on the start.
 BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES = 0, 10, 6
 # Validation strings choose among the starts whose error on the rows of H is at most this many times
-# the smallest: what they say of the next symbols, they do not say of a string's weight.
+# the smallest: what they say about the next symbols does not hold for a string's weight.
 NEAR_BEST = 1.5
 # For functions learned from values (`learning.functions.fit_values.fit_values`).
 VALUE_REFINEMENTS = {

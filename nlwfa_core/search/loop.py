@@ -372,7 +372,7 @@ class _Search:
         return sum(len(path.stages) for path in self.cache.paths.values())
 
     def _teach(self, recipe: Recipe, limit: float) -> None:
-        """Train a network by likelihood of many symbols, unless it is expected to take more than
+        """Train a network for many symbols by likelihood, unless it is expected to take more than
         `limit` seconds.
         """
         started, passes = self.timer(), 0

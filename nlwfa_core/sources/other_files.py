@@ -481,7 +481,7 @@ RULES = (
     Rule("a web server's log", _most(REQUEST)),
     Rule("a web server's log", _first("#(Software|Fields|Version):")),
     Rule("a system's log", _most(SYSLOG)),
-    Rule("a log with a time in each line", _is_timed_log),
+    Rule("a log with a time on each line", _is_timed_log),
     Rule("an SPMF file", _is_spmf, format="spmf"),
     Rule("an svmlight file", _is_svmlight),
     Rule("a fastText file", _every(r"__label__\S+(\s.*)?", least=1), "leave out the labels"),

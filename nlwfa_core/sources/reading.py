@@ -49,9 +49,9 @@ class Reading(Record):
         With a column of strings alone, each line counts once. In CoNLL files, `text_column` has
         the symbols.
     case_column, event_column, order_column : str
-        Of a log with an event in each line: which string the event belongs to, its symbol, and
-        what a string's events are sorted by (numbers, or dates as in ISO 8601 or as 31.1.2024);
-        without it, they keep the order of the file. In XES files, `event_column` is the key of the
+        Of a log with an event on each line: which string the event belongs to, its symbol, and what
+        a string's events are sorted by (numbers, or dates as in ISO 8601 or as 31.1.2024); without
+        it, they keep the order of the file. In XES files, `event_column` is the key of the
         attribute that is the symbol, by default `concept:name`.
     window : int
         For long sequences, such as a text, a genome or a log: every string is cut into windows of

@@ -364,7 +364,7 @@ def _take_looks() -> None:
 
 
 def _enter() -> None:
-    """Set Compare, where a linear model by likelihood is trained, to that learner and rank."""
+    """Set Compare, where a linear model is trained by likelihood, to that learner and rank."""
     room = st.session_state[COMPONENT].get("room")
     if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
         rank = _linear_rank() or sidebar.current().learning.rank

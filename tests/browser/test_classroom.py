@@ -91,7 +91,7 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
 
         # A reload finds what was answered, and the teacher the board.
         students[0].reload()
-        expect(students[0].get_by_text("Right at the second try.")).to_be_visible()
+        expect(students[0].get_by_text("Right on the second try.")).to_be_visible()
         page.reload()
         expect(keyed(page, "class.reveal")).to_be_visible()
         for scheme in SCHEMES:

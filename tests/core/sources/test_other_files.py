@@ -108,7 +108,7 @@ OTHERS: dict[str, list[str]] = {
         "#Software: Microsoft Internet Information Services\n#Fields: date time\n",
     ],
     "a system's log": ["Oct 10 13:55:36 host sshd[1]: ok\nOct  1 13:55:37 host cron[2]: run\n"],
-    "a log with a time in each line": [
+    "a log with a time on each line": [
         "2024-01-02 10:00:00 login bob\n2024-01-02 10:00:05 logout bob\n",
         "2024-01-02T10:00:00Z INFO x\n2024-01-02T10:00:01Z WARN y\n",
     ],
