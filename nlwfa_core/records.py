@@ -326,7 +326,7 @@ class Record(BaseModel):
         return self.needs(next(iter(needed))) if needed and not effective else effective
 
     def setting(self, name: str) -> Mapping[str, Any]:
-        """Return the fields on which it depends that a field has no effect, with their values."""
+        """Return the fields because of which a field has no effect, with their values."""
         return {other: getattr(self, other) for other in self.needs(name)}
 
     def fields(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ exactly 0.
 **The rule.** A computed product sᵀA is zero if both hold, entry by entry:
 
 1. |sᵀA| ≤ τ |s|ᵀ|A|, with τ = `RELATIVE_ERROR` = 2⁻²⁹: at least nine digits have cancelled.
-2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the product at hand: e bounds the error of s, and γ
+2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the current product: e bounds the error of s, and γ
    is k times `UNIT_ERROR` = 2⁻⁴⁸. So not even the sign of the product is known.
 
 A state is zero if all its entries are. A state that is zero stays zero, whatever follows.
@@ -47,9 +47,9 @@ its own setting, `learning.tensors.one_thread`, because only modules that train 
 
 **How numbers are written.** For people, with three significant digits, which are enough to read; a
 tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers
-that are set against each other get as many digits as it takes to tell them apart.
-`assets/numbers.js` writes the same texts in the browser; `metrics.tables.format_score` writes
-scores, whose columns have a fixed number of decimals.
+that are compared get as many digits as it takes to tell them apart. `assets/numbers.js` writes the
+same texts in the browser; `metrics.tables.format_score` writes scores, whose columns have a fixed
+number of decimals.
 """
 
 from __future__ import annotations
@@ -353,8 +353,7 @@ def power_of_ten(power: int) -> str:
 def told_apart(
     values: Sequence[float | None], write: Callable[[float | None, int], str]
 ) -> tuple[str, ...]:
-    """Write numbers that are set against each other: with more digits, where two that differ would
-    look equal.
+    """Write numbers that are compared, with more digits where two different ones would look equal.
 
     Numbers that are equal up to rounding have equal texts.
 
@@ -391,8 +390,8 @@ def _same(one: float | None, other: float | None) -> bool:
 
 
 def format_apart(first: float | None, second: float | None, digits: int = 3) -> tuple[str, str]:
-    """Write two numbers that are set against each other with as many significant digits as it takes
-    to tell them apart.
+    """Write two numbers that are compared, with as many significant digits as it takes to tell them
+    apart.
 
     >>> format_apart(0.0050, 0.004999), format_apart(2.0, 3.0)
     (('0.005', '0.004999'), ('2', '3'))

@@ -1,4 +1,4 @@
-"""The command `mix`: combines models to one, with weights that fit validation strings best."""
+"""The command `mix`: combines models into one, with weights that fit validation strings best."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class _EndedRuns:
         )
 
     def notes(self, path: Path) -> tuple[str, ...]:
-        """Say which runs failed, and of what the others warn. `path`: the file of the table."""
+        """State which runs failed, and the others' warnings. `path`: the file of the table."""
         from ..experiment.sweep_table import settings_in_words
 
         notes = [

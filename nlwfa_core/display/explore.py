@@ -118,8 +118,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
     dict
         Words are lists of symbols' numbers, and arrays of float64 are in base64, row by row.
 
-        - "symbols", "separator": the alphabet; "unknown": the number of the symbol as which others
-          are read, or −1; "inTokens": whether words are always split at white space
+        - "symbols", "separator": the alphabet; "unknown": the number of the symbol that stands for
+          others, or −1; "inTokens": whether words are always split at white space
         - "total", "tests": how many training and test strings there are; "counted": the same in
           words; "few": that the test strings are too few for a verdict, or ""
         - "strings": the most frequent training strings, [word, count]; "tested", the same of the

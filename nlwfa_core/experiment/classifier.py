@@ -110,7 +110,7 @@ class Classifier:
         priors: Mapping[str, float] | None = None,
         floor: float = FLOOR,
     ) -> Classifier:
-        """Make a classifier of models.
+        """Make a classifier from models.
 
         A model without an alphabet knows its symbols by their numbers: "0", "1" …
 

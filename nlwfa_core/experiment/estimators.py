@@ -200,7 +200,7 @@ class SpectralWFA(_StringEstimator):
         The size of the basis. If the strings have fewer, all are used, and the rank is lowered to
         what the basis allows.
     alphabet : Alphabet or sequence of str, optional
-        All symbols, among which may be one as which others are read (`Alphabet.of`); without it,
+        All symbols, among which may be one that stands for others (`Alphabet.of`); without it,
         those of the training strings.
     floor : float
         The smallest probability of a next symbol in `score`, so one surprising symbol does not

@@ -129,8 +129,8 @@ class DataRecipe(Record):
         For "upload": what a symbol that the model does not know does to a string: "zero", "skip" or
         "symbol".
     unknown : str
-        With unseen "symbol": the symbol as which all others are read, with _ in place of white
-        space; empty for "<unk>".
+        With unseen "symbol": the symbol that stands for all others, with _ in place of white space;
+        empty for "<unk>".
     min_count : int
         With unseen "symbol", and no alphabet: how often a symbol has to occur in the training
         strings to be known.
@@ -409,7 +409,7 @@ class Recipe(Record):
         return {} if self.has(name) else _hankel_needs(self.learning)
 
     def setting(self, name: str) -> Mapping[str, Any]:
-        """Return that on which it depends that a part does not exist."""
+        """Return the fields because of which a part does not exist."""
         return _no_hankel(self.learning)
 
     def to_json(self) -> str:
@@ -469,7 +469,7 @@ def _hankel_needs(learning: LearnerOptions) -> Mapping[str, Sequence[Any]]:
 
 
 def _no_hankel(learning: LearnerOptions) -> Mapping[str, Any]:
-    """Return the options on which it depends that no Hankel matrix is needed."""
+    """Return the options because of which no Hankel matrix is needed."""
     names = ("learner", "objective") if learning.from_hankel else ("learner",)
     return {name: getattr(learning, name) for name in names}
 

@@ -99,7 +99,7 @@ HAND_INS = _table(
 
 @dataclass(frozen=True)
 class Member:
-    """A person in a session; moments are seconds since 1970."""
+    """A person in a session; times are seconds since 1970."""
 
     member: str  # the pseudonym
     nickname: str  # may be empty
@@ -558,7 +558,7 @@ class Classes:
     def delete_by_administrator(self, codes: Iterable[str]) -> None:
         """Delete sessions with everything in them.
 
-        Whoever calls this must have the lab's folder or database for their own.
+        The caller must have access to the lab's folder or database.
         """
         with self._engine.begin() as connection:
             _forget(connection, list(codes))

@@ -13,6 +13,6 @@ it is held between two epochs.
 - `sweep`: many recipes at once, on this machine or on a Dask cluster.
 
 A result is a folder on disk, named after its recipe's key, whether a server or a sweep made it. The
-package `history` records what happens to runs. A session is the name of whoever submits jobs, such
+package `history` records what happens to runs. A session is the name of a submitter of jobs, such
 as a browser's; this package needs to know no more about people.
 """

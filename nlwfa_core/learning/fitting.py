@@ -159,7 +159,7 @@ def fit(
     rank : int, optional
         The number of states, and for a PDFA the largest one; in place of the rank in `options`.
     alphabet : Alphabet or sequence of str, optional
-        With strings: all symbols of the model, among which may be one as which others are read
+        With strings: all symbols of the model, among which may be one that stands for others
         (`Alphabet.of`, `frequent_symbols`). By default, those of the strings.
     validation : Sample or strings, optional
         Strings for early stopping, and to choose among several starts; for a PDFA, to choose the

@@ -1,5 +1,5 @@
-"""The names and texts of what options of learning can be, and the numbers that several modules
-share.
+"""The names and descriptions of the values of learning options, and the numbers that several
+modules share.
 """
 
 from __future__ import annotations

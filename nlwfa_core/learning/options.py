@@ -123,9 +123,7 @@ class LearnerOptions(Record):
         return needed_learners(self.registry, name, type(self))
 
     def setting(self, name: str) -> Mapping[str, Any]:
-        """Return the learner and the other fields on which it depends that a field has no
-        effect.
-        """
+        """Return the learner and the other fields because of which a field has no effect."""
         return {"learner": self.learner, **super().setting(name)}
 
     @classmethod
@@ -213,7 +211,7 @@ class ByObjective(LearnerOptions):
     ----------
     objective : str
         What is trained on, one of `names.OBJECTIVES`. With "likelihood" there are no two steps, so
-        that none of their options exists: see `learning.likelihood`.
+        none of their options exists: see `learning.likelihood`.
     ridge : float
         For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ; of
         many symbols, the weights of a symbol's map are normal around those of a common map.

@@ -53,7 +53,7 @@ class NetworkState:
     divided by its largest entry.
     """
 
-    # inputs, outputs (num_rows, num_columns): a part of H, and what the network makes of it
+    # inputs, outputs (num_rows, num_columns): a part of H, and what the network computes from it
     inputs: FloatArray
     # (num_rows, width_i): what the units of each hidden layer compute, for each row
     layers: tuple[FloatArray, ...]

@@ -194,7 +194,7 @@ def information_criteria(model: Model | HasModel, strings: SampleLike) -> Inform
 
 
 def _why_no_distribution(model: Model) -> str:
-    """Say why a model's weights do not sum to 1; empty if they do."""
+    """Explain why a model's weights do not sum to 1; empty if they do."""
     if isinstance(model, WFA):
         total = model.total_weight()
         if not abs(total - 1) <= SUM_ERROR:

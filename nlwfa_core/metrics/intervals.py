@@ -420,8 +420,8 @@ def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Flo
 
 
 def least_resamples(confidence: float) -> int:
-    """Return the number of resamples from which on the ends of an interval are inside the smallest
-    and the largest.
+    """Return the smallest number of resamples with which the ends of an interval are inside the
+    smallest and the largest.
 
     >>> least_resamples(0.95), least_resamples(0.5)
     (39, 3)

@@ -268,7 +268,8 @@ class TestSet:
 
         Raises
         ------
-        RecipeError If the lengths of a solution and the rows differ.
+        RecipeError
+            If the lengths of a solution and the rows differ.
         """
         check_type("rows", rows, Words)
         check_type("solution", solution, np.ndarray | None)
@@ -324,7 +325,7 @@ class TestSet:
 def as_test_set(
     strings: TestSet | SampleLike, alphabet: Alphabet | None, name: str = "test"
 ) -> TestSet:
-    """Make a test set of strings, whose target is their frequencies; a test set stays as it is.
+    """Make a test set from strings, whose target is their frequencies; a test set stays as it is.
 
     Written strings get the numbers of an alphabet, to which their other symbols are added.
     """

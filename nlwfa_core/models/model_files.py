@@ -115,7 +115,8 @@ def save(
 
     Raises
     ------
-    RecipeError If the model holds nan or ∞, its alphabet is not `alphabet`, `info` can't be
+    RecipeError
+        If the model holds nan or ∞, its alphabet is not `alphabet`, `info` can't be
         written as JSON, a file would be too large, or the folder can't be written.
     TypeError
         If models of this kind can't be saved.

@@ -2,7 +2,7 @@
 and what follows it the score 0.
 
 So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if
-there is no such symbol, or if its alphabet has a symbol as which all others are read.
+there is no such symbol, or if its alphabet has a symbol that stands for all others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What a search compares: models with their bits and their recipes, families, and the result."""
+"""The candidates that a search compares: models with their bits and their recipes, families, and
+the result.
+"""
 
 from __future__ import annotations
 

@@ -57,11 +57,11 @@ class Retraining:
 
     @property
     def _share(self) -> float:
-        """How many times as many strings there are."""
+        """Return the factor by which the number of strings grows."""
         return self.everything.num_strings / self.train.num_strings
 
     def _iterations(self) -> int:
-        """How many iterations of EM there is time for."""
+        """Return the number of iterations of EM that there is time for."""
         cost = sum(
             self._share * self.trainings[recipe].seconds_per_iteration for recipe in self._em
         )

@@ -11,7 +11,7 @@
 - `other_files`: recognises files of other fields, so none is read as strings of words.
 - `other_formats`: reads some of these: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
   Abbadingo.
-- `letters`: says what can't be seen in symbols: letters in two forms, characters without width,
+- `letters`: reports what can't be seen in symbols: letters in two forms, characters without width,
   other empty words.
 - `string_files`: reads strings from the bytes of a file, in any format.
 - `labels`: reads a table with a column of labels, as a file of strings for each label.

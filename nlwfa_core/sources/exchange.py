@@ -52,7 +52,7 @@ def automaton_format(data: bytes) -> str:
 @check_types
 def read_weights_json(data: bytes | Path) -> WFA:
     """Read an automaton from JSON with the fields "initial", "transitions", "termination" and,
-    optionally, "symbols", and "unknown", the one as which all others are read.
+    optionally, "symbols", and "unknown", the one that stands for all others.
 
     `nlwfa export --to json` writes this form, with all digits of every weight.
 

@@ -236,7 +236,7 @@ def _is_conll(rows: Sequence[str]) -> bool:
 
 
 def _has_ids(rows: Sequence[str]) -> bool:
-    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 … anew
+    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 … again
     in each sentence.
     """
     columns = [row.split("\t") for row in rows]

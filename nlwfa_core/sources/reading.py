@@ -1,4 +1,4 @@
-"""How to read a file of strings: its format, its encoding, and which columns have what.
+"""The choices for reading a file of strings: its format, its encoding, and which columns have what.
 
 A `Reading` is what a user may choose. What is left open is recognised from the file, and the
 sentence about it (`StringFile.reading`) says what was found.

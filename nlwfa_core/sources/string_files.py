@@ -1003,7 +1003,7 @@ class StringFile:
 
     @property
     def words(self) -> Words:
-        """Join the words of all parts, anew at each call."""
+        """Join the words of all parts, again at each call."""
         return replace(Words.joined(self.parts), alphabet=self.alphabet)
 
     @property

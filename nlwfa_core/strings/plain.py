@@ -46,7 +46,8 @@ FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
 def as_alphabet(symbols: AlphabetLike) -> Alphabet:
-    """Make an alphabet of symbols, in the order of `Alphabet.of`, or of the numbers below another.
+    """Make an alphabet from symbols, in the order of `Alphabet.of`, or of the numbers below
+    another.
 
     >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
     (('a', 'b'), ('0', '1'))
@@ -181,8 +182,8 @@ def as_sample(
 def frequent_symbols(
     strings: SampleLike, min_count: int = MIN_COUNT, unknown: str = UNKNOWN
 ) -> Alphabet:
-    """Make the alphabet of the symbols that occur at least so often in strings, and of a symbol as
-    which all others are read.
+    """Make the alphabet of the symbols that occur at least a given number of times in strings, and
+    of a symbol that stands for all others.
 
     >>> frequent_symbols(["the cat", "the dog", "a cat"]).symbols
     ('cat', 'the', '<unk>')

@@ -1,5 +1,5 @@
-"""What a class board shows: who is where, how often each answer was entered, who was right, and the
-tables to take away.
+"""The contents of a class board: who is where, how often each answer was entered, who was right,
+and the tables to take away.
 """
 
 from __future__ import annotations

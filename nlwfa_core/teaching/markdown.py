@@ -40,7 +40,7 @@ class Section:
 
     @property
     def body(self) -> Section:
-        """Return the lines from the first blank line on."""
+        """Return the lines from the first blank line to the end."""
         start = 1 + len(self.values.lines)
         return Section(self.lines[start:], self.first + start)
 

@@ -65,7 +65,7 @@ CHOICES: dict[str, Mapping[str, str]] = {
 }
 
 
-# Flat names of fields on which it depends whether others have an effect.
+# Flat names of fields that decide whether others have an effect.
 CONDITIONS = {other for entry in OPTIONS.values() for each in entry.when for other in each}
 
 

@@ -370,7 +370,7 @@ def _record() -> ClassRecord:
 
 @dataclass(frozen=True)
 class Item:
-    """What the board can show: a step of a lesson, or a task of the bank."""
+    """The items that the board can show: a step of a lesson, or a task of the bank."""
 
     title: str
     question: Question | None

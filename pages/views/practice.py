@@ -1,5 +1,5 @@
-"""What the Practice page shows: the choice of kinds, one task, and the score of this session; or a
-quiz of a lesson.
+"""The views of the Practice page: the choice of kinds, one task, and the score of this session; or
+a quiz of a lesson.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ j], and P(end | i) = α∞[i]. So it has a number for each symbol and each move,
 has only the product of an emission and a move; every HMM is a PFA with as many states. The WFA with
 these weights computes exactly the model's probabilities.
 
-Several starts run side by side.
+Several starts run at once.
 """
 
 from __future__ import annotations

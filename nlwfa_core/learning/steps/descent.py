@@ -170,7 +170,7 @@ class StopTraining(Exception):
 
 
 class Epochs:
-    """One training: it evaluates the loss and its gradient, records the losses and the best
+    """One training run: it evaluates the loss and its gradient, records the losses and the best
     weights, and decides when to stop.
 
     Calling the object is one epoch: it evaluates the loss at the current weights.

@@ -1,5 +1,5 @@
-"""What an automaton is: its Hankel matrix, the rank, whether it is a probability distribution, and
-what a state is needed for.
+"""Facts about an automaton: its Hankel matrix, the rank, whether it is a probability distribution,
+and what a state is needed for.
 
 The matrix is a finite block of the infinite one: its rows are all strings up to one length, its
 columns all strings up to another. Its rank is at most the smallest number of states, and reaches it
