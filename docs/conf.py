@@ -148,7 +148,7 @@ def check_pages(app: object, error: Exception | None) -> None:
 
 
 def imports_of(lines: list[str], module: str) -> list[str]:
-    """Write the imports that a docstring's examples need, beside their own, to run alone.
+    """Write the imports that a docstring's examples need, in addition to their own, to run alone.
 
     Tests run examples with the names of their module. A reader has none of these.
 

@@ -475,9 +475,9 @@ class Refined(LearnerOptions):
         ge=0,
         lt=1,
     )
-    # For "likelihood": the number of random starts besides the model of steps 1 and 2. The best
-    # result is returned: the best on the validation strings if there are any, and otherwise on the
-    # training data.
+    # For "likelihood": the number of random starts, in addition to the model of steps 1 and 2. The
+    # best result is returned: the best on the validation strings if there are any, and otherwise on
+    # the training data.
     restarts: int = option(
         0,
         title="additional random starts",
@@ -519,8 +519,8 @@ class FromValues(LearnerOptions):
         help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.",
         choices=VALUE_REFINEMENTS,
     )
-    # For "values": the number of random starts besides the model of steps 1 and 2. The best result
-    # is returned.
+    # For "values": the number of random starts, in addition to the model of steps 1 and 2. The best
+    # result is returned.
     restarts: int = option(
         RESTARTS,
         title="additional random starts",

@@ -88,7 +88,7 @@ RANKS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 100)  # of SP, and of networks t
 LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
 TURN_SECONDS = 2.0  # of a training, until the next choice
 LARGEST_SHARE = 0.2  # of the whole time, for the first iterations of one training
-NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
+NEW_TRAININGS = 3  # begin whenever one has converged, in addition to those at the start
 # The search ends when this many training runs of EM in a row have converged without lowering the
 # best loss by this share.
 WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
@@ -115,7 +115,7 @@ NEAR = 1.02
 LARGEST_NETWORK = 2_000_000  # symbols × states²
 # An LSTM has the most units with which as many epochs as the first number fit into a share of the
 # whole time, and then as many epochs as fit, at most the second number. It begins after another
-# share of the time, or at once beside other threads.
+# share of the time, or at once next to other threads.
 LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
 # Few strings make short epochs: at least so many steps are the most epochs, and are taken without a
 # better model (or 4 epochs).
@@ -538,7 +538,7 @@ class _Search:
         return self._result()
 
     def _note_best(self) -> None:
-        # EM goes on beside a better LSTM
+        # EM goes on next to a better LSTM
         candidates = [(one.bits, one.title) for one in self.candidates if one.family != "LSTM"]
         candidates += [(one.loss, em_title(one.recipe)) for one in self.trainings if one.losses]
         bits, title = min(candidates, default=(np.inf, ""))

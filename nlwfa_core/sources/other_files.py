@@ -318,13 +318,13 @@ LABELLED = re.compile(r"-?[0-9]+\s+[0-9]+(\s|$)")
 
 
 def is_labelled(row: str) -> bool:
-    """Return whether a line is a label, a length, and as many symbols, perhaps with attributes."""
+    """Return whether a line is a label, a length and that many symbols, perhaps with attributes."""
     tokens = row.split()
     return LABELLED.match(row.strip()) is not None and tokens[1] == str(len(tokens) - 2)
 
 
 def has_length(row: str) -> bool:
-    """Return whether a line is a whole number, and as many whole numbers behind it."""
+    """Return whether a line is a whole number, followed by that many whole numbers."""
     tokens = row.split()
     return all(token.isdecimal() for token in tokens) and tokens[0] == str(len(tokens) - 1)
 

@@ -641,7 +641,7 @@ ATTRIBUTED = re.compile(r"[^/\s]+/[-+0-9.eE,]*[0-9]")
 
 
 def abbadingo_cells(lines: Lines, notes: list[str]) -> Cells:
-    """Yield the strings of labelled lines: a label, a length, and as many symbols.
+    """Yield the strings of labelled lines: a label, a length, and that many symbols.
 
     Labels and attributes of symbols (`a/0.5`, if all have them) are left out. A first line of two
     numbers is the header; if the number of strings differs, a note says so.

@@ -1,4 +1,4 @@
-"""Draw a lesson's question that the visitor answers: a field, two tries, then the solution beside
+"""Draw a lesson's question that the visitor answers: a field, two tries, then the solution next to
 the visitor's answers.
 
 The session keeps the responses. Each is a small value; those of a class session are recorded for
@@ -33,7 +33,7 @@ MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
 LESSON, WHEN = "practice.lesson", "practice.when"
 PLACES = ("first", "second", "third")
 TOUCH = ":material/touch_app:"
-FIELD = 230  # pixels: *Check* has room beside it in a docked lesson
+FIELD = 230  # pixels: *Check* has room next to it in a docked lesson
 
 
 def responses() -> dict[tuple[str, int], Response]:

@@ -251,7 +251,7 @@ def next_lesson(name: str) -> str:
 
 
 def leaves_open(key: str) -> bool:
-    """Return whether a box that is open without a lesson may be so: in a lesson only if the step
+    """Return whether a box that is open without a lesson may be open: in a lesson, only if the step
     points at it.
     """
     position = current()

@@ -2,7 +2,7 @@
 
 Python threads share one processor: if five people click at once and their pages are drawn at the
 same time, all five wait until the last one is finished. Drawn one after another, the first page is
-ready five times sooner. A page that computes for long loses the lock and continues beside the
+ready five times sooner. A page that computes for long loses the lock and continues alongside the
 others. Waiting pages are served by rank (`standing`); so nobody waits for ever, each fifth page is
 that of whoever has waited longest.
 

@@ -651,7 +651,7 @@ def undo_control(recipe: Recipe) -> None:
         redo_stack.clear()
     now = (recipe, saved_values())
     st.session_state[UNDO_LAST] = now
-    # where there is no room beside them for the change
+    # where there is no room next to them for the change
     in_lesson = bool(url_parameters.value("lesson"))
     label = f"Undo {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
     look: dict[str, Any] = {

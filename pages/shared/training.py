@@ -135,7 +135,7 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
         )
     return (
         f"{label} (about {duration(seconds)})",
-        "The time that runs took that differ only in rank and seeds, if nobody else is training.",
+        "How long runs that differ only in rank and seeds took, if nobody else is training.",
     )
 
 

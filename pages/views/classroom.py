@@ -471,7 +471,7 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
         if by_letter
         else [bar.label for bar in bars]
     )
-    # on the wall the options of a choice stand beside the picture, which is as high as the screen
+    # on the wall the options of a choice are next to the picture, which is as high as the screen
     beside, picture = st.columns(2) if by_letter and not names else (st.container(), st.container())
     if by_letter:
         signs = [

@@ -23,8 +23,8 @@ from ...strings.words import FloatArray, IntArray
 from .prefixes import Level, PrefixCounts
 
 # A level with more last symbols than FEW_CALLS is computed with a matrix per prefix, where that is
-# faster than a call for each symbol. What a call costs, and a prefix besides the numbers of its
-# matrix, in copies of a number:
+# faster than a call for each symbol. What a call costs, and a prefix in addition to the numbers of
+# its matrix, in copies of a number:
 FEW_CALLS, CALL_COST, ROW_COST = 4, 5_000, 200
 NO_SYMBOLS = np.zeros(0, dtype=np.int64)
 
