@@ -352,8 +352,8 @@ class Record(BaseModel):
     def changed(self, **fields: Any) -> Self:
         """Copy the record with other values for some fields.
 
-        Other fields keep their values, unless they no longer have an effect, or had their default
-        and this is another one now. Raises RecipeError if the new values are not valid.
+        Other fields keep their values, unless they no longer have an effect, or had their default,
+        which is different now. Raises RecipeError if the new values are not valid.
         """
         return type(self).adapted(self.changes(), **fields)
 

@@ -126,8 +126,8 @@ class DataRecipe(Record):
     alphabet : str
         For "upload": all symbols of the model, separated by spaces; empty for those of the file.
     unseen : str
-        For "upload": what a symbol that the model does not know does to a string: "zero", "skip" or
-        "symbol".
+        For "upload": what happens to a string with a symbol that the model does not know:
+        "zero", "skip" or "symbol".
     unknown : str
         With unseen "symbol": the symbol that stands for all others, with _ in place of white space;
         empty for "<unk>".
@@ -534,8 +534,8 @@ def flat_name(part: str, name: str) -> str:
 
 
 def option_values(recipe: Recipe) -> dict[str, Any]:
-    """List all fields of a recipe that have an effect, also those that follow from others: flat
-    name -> value.
+    """List all fields of a recipe that have an effect, including those that follow from others:
+    flat name -> value.
     """
     values = {
         flat_name(part, name): value

@@ -170,8 +170,8 @@ def fit(
     cache : FitCache, optional
         With a matrix, or by likelihood: intermediate results of earlier calls on the same matrix or
         strings; `fit` uses them and adds its own.
-    fields
-        Fields of the learner's options, in place of those in `options`; with strings, also those of
+    fields Fields of the learner's options, in place of those in `options`; with strings, as well as
+    those of
         the matrix: `num_prefixes`, `num_suffixes`, `statistic` and `transform`.
 
     Raises

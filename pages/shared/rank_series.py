@@ -31,8 +31,8 @@ def start(recipes: Sequence[Recipe]) -> None:
 
 
 def adopt(recipes: Sequence[Recipe]) -> None:
-    """Count training runs as this session's, also those that were started before a reload of the
-    page: `withdraw_others` cancels them.
+    """Count training runs as this session's, including those that were started before a reload of
+    the page: `withdraw_others` cancels them.
     """
     started: list[Recipe] = st.session_state.setdefault(STARTED, [])
     started += [recipe for recipe in recipes if recipe not in started]

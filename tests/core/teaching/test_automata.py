@@ -360,7 +360,7 @@ def test_files_of_challenges_with_errors(tmp_path: Path):
     text = (ASSETS / "2-numbers.md").read_text()
     for change, message in (
         (("---\ntitle", "title"), "x.md: line 1: a file of automata to build must begin"),
-        (("name: halves", "name: Halves!"), "name: only small letters"),
+        (("name: halves", "name: Halves!"), "name: only lower-case letters"),
         (("symbols: a\n", ""), "line 47: the line symbols: is missing, or has no value"),
         (("arrow 1 a 1 1/2", "arrow 1 a 3 1/2"), "To: there is no state 3; the states are 1"),
         (("hint: One state is enough.\n", ""), "a task needs a text, a line hint:"),

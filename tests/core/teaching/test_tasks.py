@@ -505,7 +505,7 @@ def test_a_kind_by_hand() -> None:
         (
             HEAD + GOOD.replace("name: one", "name: One!"),
             4,
-            "only small letters, digits and hyphens; got 'One!'",
+            "only lower-case letters, digits and hyphens; got 'One!'",
         ),
         (
             HEAD + GOOD.replace("generator: root", "generator: rot"),
