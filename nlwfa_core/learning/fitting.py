@@ -306,7 +306,7 @@ def _fit_matrix(
         messages.append(PROCESSOR_DEPENDENT)
     if svd is not None and model.num_states < settings.rank:
         messages.append(
-            f"Rank {settings.rank} was requested, but H_λ has numerical rank {svd.numerical_rank}: "
+            f"Rank {settings.rank} was asked for, but H_λ has numerical rank {svd.numerical_rank}: "
             f"the model has {plural(model.num_states, 'state')}."
         )
     return Fit(

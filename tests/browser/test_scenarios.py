@@ -264,7 +264,7 @@ def rank_revealed(student: Student) -> None:
     expect(keyed(page, "rank").locator("input")).to_have_value("50")
     student.does(1)
     expect(
-        page.get_by_text("Rank 100 was requested, but H_λ has numerical rank 92")
+        page.get_by_text("Rank 100 was asked for, but H_λ has numerical rank 92")
     ).to_be_visible()
     expect(page.get_by_text("The mass diverges").first).to_be_visible()
     settled(page)

@@ -92,8 +92,8 @@ class Stage:
         if used == self.rank:
             return None
         return (
-            f"Rank {self.rank} was requested, but more than {plural(used, 'state')} gained less "
-            "than their weights cost: the others are always 0."
+            f"Rank {self.rank} was asked for, but more than {plural(used, 'state')} gained less "
+            "than the price of their weights: the others are always 0."
         )
 
 

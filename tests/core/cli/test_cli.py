@@ -311,7 +311,7 @@ def test_notes_of_a_run_that_succeeds_go_to_stderr(run: Run, tmp_path: Path) -> 
         "1 blank line at the end of the file skipped.",
         "You asked for 1,000 prefixes; the sample has only 3, so all of them are used.",
         "You asked for 1,000 suffixes; the sample has only 3, so all of them are used.",
-        "Rank 3 was requested, but H_λ has numerical rank 2: the model has 2 states.",
+        "Rank 3 was asked for, but H_λ has numerical rank 2: the model has 2 states.",
     ]
     assert load_info(tmp_path / "m")["messages"] == answer.err.splitlines()[-1:]
 

@@ -73,7 +73,7 @@ def test_a_rank_beyond_the_numerical_one_says_so(reference: Reference, beyond: i
     told = [
         message
         for message in learned.report.messages
-        if message.startswith(f"Rank {rank + 1} was requested, but H_λ has")
+        if message.startswith(f"Rank {rank + 1} was asked for, but H_λ has")
     ]
     assert len(told) == bool(beyond)
 
