@@ -29,9 +29,9 @@ probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is. Netwo
 for their linear maps the first condition alone decides.
 
 **How large τ is.** Measured on SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5
-… 50, states rotated at random, so no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most
-6e-11 (states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
-elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between.
+… 50, states rotated at random, so no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most 6e-11
+(states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
+elsewhere, except for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 
 **Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster
 than states fall: on the same data, from k = 10 on, it is larger than states that are known to nine

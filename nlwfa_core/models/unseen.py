@@ -110,7 +110,7 @@ def _have_any(words: Words, is_meant: Mask) -> Mask:
 
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
-    """Raise RecipeError if every word, but for λ, has a symbol that is not among the first ones,
+    """Raise RecipeError if every word, except λ, has a symbol that is not among the first ones,
     those of an alphabet; or, with a symbol for the unknown, only such symbols: the words belong to
     another model.
     """

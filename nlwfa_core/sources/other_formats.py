@@ -476,7 +476,7 @@ def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
 
 
 def fastq_cells(lines: Lines, notes: list[str]) -> Cells:
-    """Yield the second of each four lines: `@name`, a sequence, `+`, and a quality for each
+    """Yield the second of every four lines: `@name`, a sequence, `+`, and a quality for each
     letter.
     """
     record: list[tuple[int, str]] = []

@@ -68,7 +68,7 @@ def shown_at_first(record: ClassRecord, opens: str, names: Sequence[str]) -> str
 
 
 def tally(answers: Iterable[Answer], question: str) -> Tally:
-    """Count who answered a question, and who was right at which try."""
+    """Count who answered a question, and who was right on which try."""
     everyone = tries(answers, question).values()
     right = Counter(
         next((answer.attempt for answer in those if answer.credit == 1), 0) for those in everyone
