@@ -219,7 +219,7 @@ def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
 
 
 def _smallest_loss(log: TrainingLog) -> float | None:
-    """Return the smallest loss of a training, which is the loss of the model, since a training
-    returns its best weights.
+    """Return the smallest loss of a training run, which is the loss of the model, since a training
+    run returns its best weights.
     """
     return float(log.losses.min()) if len(log.losses) else None

@@ -448,7 +448,7 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
     """Draw a linear model as a graph: states from left to right by their distance from α₀, an arrow
     for each pair of states.
 
-    An arrow's label has its symbols and weights; below a state stand its weights in α₀ and α∞. An
+    An arrow's label has its symbols and weights; below a state are its weights in α₀ and α∞. An
     arrow is orange if a weight of it is negative. The graph is that of the States page, and depends
     on the basis in which the model is written.
 

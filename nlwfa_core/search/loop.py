@@ -4,8 +4,8 @@ and a mixture at the end.
 The families are n-grams (a baseline, which has no states), spectral learning, deterministic
 automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA by likelihood and, on request, an LSTM.
 All are compared by their bits per symbol on validation strings. First each family is tried with
-small effort and several numbers of states. Then time goes, in short turns, to the trainings of EM
-that promise the fewest bits: a training's promise is its loss now minus what the last half of its
+small effort and several numbers of states. Then time goes, in short turns, to training by EM that
+promise the fewest bits: a training's promise is its loss now minus what the last half of its
 iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
 again whenever one has converged: another seed, another start, or more states. Networks of few
 symbols grow from rank to rank, at once while that is cheap. Of many symbols they train for long if
@@ -13,7 +13,7 @@ a short training was near the best model. If an LSTM was near it, further ones a
 there is time. At the end, `mixing` chooses a model or a mixture, and `retraining` trains it on all
 strings.
 
-Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
+What is trained depends on the clock. Each training run has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
 `merging.fit_pdfa`, `fitting.fit`, `NGram.fit`, `recurrent_networks.fit_recurrent`.
 """
@@ -88,9 +88,9 @@ RANKS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 100)  # of SP, and of networks t
 LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
 TURN_SECONDS = 2.0  # of a training, until the next choice
 LARGEST_SHARE = 0.2  # of the whole time, for the first iterations of one training
-NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
-# The search ends when this many trainings of EM in a row have converged without lowering the best
-# loss by this share.
+NEW_TRAININGS = 3  # begin whenever one has converged, in addition to those at the start
+# The search ends when this many training runs of EM in a row have converged without lowering the
+# best loss by this share.
 WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW, SMALLEST_GAIN = 12, 4, 2e-4
 # States are merged in other ways, too, if the first automaton of merged states is this near to the
 # fewest bits that a model has or promises. It may be farther from them if each way takes at most a
@@ -115,7 +115,7 @@ NEAR = 1.02
 LARGEST_NETWORK = 2_000_000  # symbols × states²
 # An LSTM has the most units with which as many epochs as the first number fit into a share of the
 # whole time, and then as many epochs as fit, at most the second number. It begins after another
-# share of the time, or at once beside other threads.
+# share of the time, or at once next to other threads.
 LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
 # Few strings make short epochs: at least so many steps are the most epochs, and are taken without a
 # better model (or 4 epochs).
@@ -255,7 +255,7 @@ class _Search:
             WITHOUT_GAIN_IF_FEW if self.train.num_strings <= FEW_STRINGS else WITHOUT_GAIN
         )
         self.without_gain, self.counted = 0, set[int]()
-        self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
+        self.spawned, self.begun = 0, 0  # new training runs: all, and those since one has converged
         # trainings of networks to do; None before they are chosen
         self.networks: list[Recipe] | None = None
         self.cache: FitCache | None = None  # where their ranks grow
@@ -372,7 +372,7 @@ class _Search:
         return sum(len(path.stages) for path in self.cache.paths.values())
 
     def _teach(self, recipe: Recipe, limit: float) -> None:
-        """Train a network by likelihood of many symbols, unless it is expected to take more than
+        """Train a network for many symbols by likelihood, unless it is expected to take more than
         `limit` seconds.
         """
         started, passes = self.timer(), 0
@@ -538,7 +538,7 @@ class _Search:
         return self._result()
 
     def _note_best(self) -> None:
-        # EM goes on beside a better LSTM
+        # EM goes on next to a better LSTM
         candidates = [(one.bits, one.title) for one in self.candidates if one.family != "LSTM"]
         candidates += [(one.loss, em_title(one.recipe)) for one in self.trainings if one.losses]
         bits, title = min(candidates, default=(np.inf, ""))
@@ -594,7 +594,7 @@ class _Search:
         return max(1, min(self.budget.max_states, by_tree, by_model, limits.most("rank")))
 
     def _new(self, recipe: EMRecipe) -> EMTraining | None:
-        """Begin a training, unless its first iterations would take too long."""
+        """Begin a training run, unless its first iterations would take too long."""
         seconds = self._seconds_per_iteration(recipe.num_states) * FIRST_ITERATIONS
         if (
             seconds > LARGEST_SHARE * self.clock.seconds * self.budget.number_of_threads
@@ -630,8 +630,8 @@ class _Search:
         return [refined(k, self.train, steps, SHORT_REGULARISATION, seed)]
 
     def _next_network(self) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a training of networks: the next rank; or first a short one and then, if that was
-        near the best, two long ones: by likelihood and refined.
+        """Choose networks to train: the next rank; or first a short one and then, if that was near
+        the best, two long ones: by likelihood and refined.
         """
         if self.networks is None:
             self.networks = self._first_networks()
@@ -705,8 +705,8 @@ class _Search:
         return not self.counted and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
 
     def _next_lstm(self, waits: bool = True) -> tuple[str, Any, tuple[Any, ...]] | None:
-        """Choose a training of an LSTM: the first one or, if that was near the best, one to average
-        with those that there are.
+        """Choose an LSTM to train: the first one or, if that was near the best, one to average with
+        those that there are.
 
         On one processor the first one waits until the other families have had some time, unless
         there is nothing else to do.

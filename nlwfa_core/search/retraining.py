@@ -57,11 +57,11 @@ class Retraining:
 
     @property
     def _share(self) -> float:
-        """How many times as many strings there are."""
+        """Return the factor by which the number of strings grows."""
         return self.everything.num_strings / self.train.num_strings
 
     def _iterations(self) -> int:
-        """How many iterations of EM there is time for."""
+        """Return the number of iterations of EM that there is time for."""
         cost = sum(
             self._share * self.trainings[recipe].seconds_per_iteration for recipe in self._em
         )
@@ -69,7 +69,7 @@ class Retraining:
         return int(np.clip(possible, 1, ITERATIONS_ON_ALL))
 
     def _has_time(self, candidate: Candidate) -> bool:
-        """Return whether a training that takes as long, in proportion to the strings, will end."""
+        """Return whether training that takes as long, in proportion to the strings, will end."""
         return candidate.seconds * self._share <= self.clock.left
 
     def _retrained(self, candidate: Candidate) -> Candidate | None:

@@ -2,7 +2,7 @@
 
 In reading order: `server` (this server's folders and memory), `access` (the key of the person at
 the server's machine), `standing` (whom the server serves first), `visitor` (who is looking), `web`
-(what stands before Streamlit), `widgets` (messages, tables, escaped text), `navigation` (the table
+(what is in front of Streamlit), `widgets` (messages, tables, escaped text), `navigation` (the table
 of pages), `url_parameters` (those without a widget), `assignments` (widgets that code sets),
 `contents` (what the lab ships, and the shelf of uploaded files), `runs` (start, stop and look up
 runs), `sidebar` (widgets that make the one recipe, undo), `context` (what follows from the recipe),

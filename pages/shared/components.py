@@ -151,7 +151,7 @@ def explore(
 def explore_training(
     key: str, picture: str, told: dict[str, dict[str, Any]], preview: dict[str, Any] | None
 ) -> None:
-    """Tell Explore which trainings are going on.
+    """Tell Explore what is being trained.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
         )
     return (
         f"{label} (about {duration(seconds)})",
-        "Like runs that differ only in rank and seeds, if nobody else is training.",
+        "How long runs that differ only in rank and seeds took, if nobody else is training.",
     )
 
 
@@ -281,7 +281,7 @@ def is_going(recipe: Recipe) -> bool:
 
 def another_seed(recipe: Recipe) -> None:
     """Draw a button that trains the same network with the next seed that nobody has used, so that
-    there is a training to watch. In a lesson, its steps say what is trained.
+    there is training to watch. In a lesson, its steps say what is trained.
     """
     if not recipe.learning.networks or open_lesson.place():
         return
@@ -291,13 +291,13 @@ def another_seed(recipe: Recipe) -> None:
     if missing is None:
         return
     label, explanation = _with_estimate(
-        f"Watch a training: k = {recipe.learning.rank}, seed {missing.seed}", [missing]
+        f"Watch training: k = {recipe.learning.rank}, seed {missing.seed}", [missing]
     )
     st.button(
         label,
         key="train.another",
         icon=":material/play_arrow:",
-        help=f"The same network from other random weights, as this one is trained already. "
+        help=f"The same network from other random weights, because this one is already trained. "
         f"{explanation}",
         on_click=_train_seed,
         args=(missing,),
@@ -510,8 +510,8 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
                 _pause_buttons(going[0], key, clicks)
             elif paused := [status.recipe for status in going if status.held]:
                 text = (
-                    "One of these runs is paused, by you on another page or by someone who waits "
-                    "for the same run."
+                    "One of these runs is paused, by you on another page or by someone who is "
+                    "waiting for the same run."
                 )
                 st.button(
                     "Continue",

@@ -226,7 +226,7 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
     state = widgets.draw_table(
         columns,
         f"history.runs.{_digest(page.runs)}",
-        "Runs of the history with what differs in their recipes, and their scores",
+        "Runs of the history, with the options that differ and their scores",
         helps,
         height=ROW_PIXELS * (min(len(page.runs), MAX_SHOWN_ROWS) + 1) + 4,
         on_select="rerun",

@@ -294,7 +294,7 @@ def test_a_result_leads_to_the_next_seed_that_nobody_has_used_at_its_rank() -> N
     app = trained(open_lab("train", **quick))
     another = app.button(key="train.another")
     rank = QUICK["rank"]
-    assert another.label.startswith(f"Watch a training: k = {rank}, seed 2 (about ")
+    assert another.label.startswith(f"Watch training: k = {rank}, seed 2 (about ")
     trained(app, "train.another")
     recipe = recipe_of(app)
     assert (recipe.learning.rank, recipe.seed) == (rank, 2) and Context(recipe).result is not None

@@ -292,14 +292,14 @@ class Path:
 
 
 class _Work:
-    """Counts trainings, and reports each."""
+    """Counts training runs, and reports each."""
 
     def __init__(self, report: Report, cancelled: CancelCheck) -> None:
         self.report, self.cancelled = report, cancelled
         self.done = self.total = 0
 
     def expect(self, number: int) -> None:
-        """State how many trainings are still to come, at most."""
+        """State how many training runs are still to come, at most."""
         self.total = self.done + number
 
     def watch(self, shape: Network) -> Callable[[float, FloatArray], None]:
