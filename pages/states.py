@@ -15,8 +15,9 @@ context = page_context(
     "$G_{u_n}(\\cdots G_{u_1}(\\alpha_0))$. Prefixes with the same future should land on the "
     "same point.",
 )
-st.subheader("A string walks through the automaton", anchor=False)
 data = context.data  # without strings the page ends here
+
+st.subheader("A string walks through the automaton", anchor=False)
 view.walk_through(context.recipe)
 
 st.subheader("The states of all prefixes", anchor=False)
