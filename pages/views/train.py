@@ -177,8 +177,8 @@ def shown(context: Context) -> Context | None:
 
 
 def origin(context: Context, shown: Context | None) -> None:
-    """Draw a line on the last result where that is shown; below a result of a recipe's own, a
-    button that trains the same with another seed.
+    """Draw a line on whose result is shown if it is the last one; otherwise a button that trains
+    the same network with another seed.
     """
     with st.container():
         if shown is context:
