@@ -75,6 +75,8 @@ class FitReport:
     start_errors : tuple of float
         The error of each start's model on the rows of H; ∞ for a start that diverged. Empty if
         there was only one start.
+    notes : tuple of str
+        Those of the messages that are no warnings: what they say was meant to be.
     """
 
     learner: str
@@ -87,6 +89,12 @@ class FitReport:
     messages: tuple[str, ...]
     seconds: dict[str, float]
     start_errors: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the messages that are no notes."""
+        return tuple(message for message in self.messages if message not in self.notes)
 
     def __repr__(self) -> str:
         """Write what was learned, in how many seconds, and the messages."""
@@ -363,7 +371,8 @@ def _fit_by_likelihood(
     started = perf_counter()
     stage = settings.by_likelihood(train, cache, report, cancelled)
     model = replace(stage.padded.model(), alphabet=train.alphabet)
-    messages = [message for message in (stage.log.message, stage.message) if message]
+    notes = (stage.note,) if stage.note else ()
+    faults = (stage.log.message,) if stage.log.message else ()
     learned = FitReport(
         settings.learner,
         rank=settings.rank,
@@ -372,8 +381,9 @@ def _fit_by_likelihood(
         numerical_rank=None,
         spectral_radius=None,
         logs=(stage.log,),
-        messages=(*messages, *divergence_warnings(model)),
+        messages=(*faults, *notes, *divergence_warnings(model)),
         seconds={"likelihood": perf_counter() - started},
+        notes=notes,
     )
     return Fit(model, learned)
 

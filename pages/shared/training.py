@@ -359,8 +359,9 @@ def result_charts(context: Context, result: Result, key: str) -> None:
     status = visitor_runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", prefix_states(result.model, prefixes), before)
-    if status and status.picture and status.picture.network and not open_lesson.place():
-        _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
+    with st.container():
+        if status and status.picture and status.picture.network and not open_lesson.place():
+            _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
     _side_by_side(context, losses, picture, prefixes, result.alphabet, key)
 
 

@@ -20,6 +20,7 @@ from pandas.io.formats.style import Styler
 from streamlit.delta_generator import DeltaGenerator
 
 from nlwfa_core import RecipeError
+from nlwfa_core.errors import plural
 from nlwfa_core.files import LAB_FOLDER, without_folders
 from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_table
@@ -121,11 +122,17 @@ def warnings(*sentences: str) -> None:
 
 def warning_list(sentences: Sequence[str]) -> None:
     """Draw warnings in one expander, because a model may have several."""
+    _list(sentences, "warning", "warning")
+
+
+def note_list(sentences: Sequence[str]) -> None:
+    """Draw notes in one expander."""
+    _list(sentences, "note", "info")
+
+
+def _list(sentences: Sequence[str], noun: str, icon: str) -> None:
     if sentences:
-        with st.expander(
-            f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}",
-            icon=":material/warning:",
-        ):
+        with st.expander(plural(len(sentences), noun), icon=f":material/{icon}:"):
             st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
 
 

@@ -697,12 +697,9 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
         f"Ordered by {order}. {TIES} All other scores are on the test strings."
         f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
     )
-    warnings = [
-        f"{name}: {sentence}"
-        for name, one in named.items()
-        for sentence in one.diagnostics.warnings
-    ]
-    widgets.warning_list(warnings)
+    health = {name: one.diagnostics for name, one in named.items()}
+    widgets.warning_list([f"{name}: {text}" for name in health for text in health[name].warnings])
+    widgets.note_list([f"{name}: {text}" for name in health for text in health[name].notes])
     if len(named) > 2:
         # a chart in a closed list would be drawn too: a second or two without a graphics card
         lines = widgets.opened("One line for each run", "stacked_line_chart", "compare.lines")

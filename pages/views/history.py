@@ -324,7 +324,8 @@ def _results(run: Run) -> None:
     if diagnostics:
         with right if curves else left:
             widgets.draw_table(diagnostics, "history.diagnostics", "Diagnostics of the run")
-    widgets.warning_list(history_tables.messages(run))
+    widgets.warning_list(history_tables.warnings(run))
+    widgets.note_list(history_tables.notes(run))
 
 
 def _intervals(run: Run) -> dict[str, Interval]:

@@ -86,16 +86,21 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return
-    if note := data.alphabet.unknown_note(text):
-        st.caption(escape_markdown(note))
+    # containers: what stands below keeps its place, whatever is in them
+    with st.container():
+        if note := data.alphabet.unknown_note(text):
+            st.caption(escape_markdown(note))
     widgets.draw_table(
         result_tables.weight_table(models, word),
         "predict.weights",
         "The string's weight under each model",
     )
-    widgets.warnings(*result_tables.weight_warnings(models, word, data))
-    _what_comes_next(data, models, word)
-    _mixture(data, models, word)
+    with st.container():
+        widgets.warnings(*result_tables.weight_warnings(models, word, data))
+    with st.container():
+        _what_comes_next(data, models, word)
+    with st.container():
+        _mixture(data, models, word)
     automata = {
         name: model
         for name, model in models.items()

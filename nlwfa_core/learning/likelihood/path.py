@@ -86,8 +86,10 @@ class Stage:
         )
 
     @property
-    def message(self) -> str | None:
-        """Return a sentence for the user if the network has fewer states than its rank."""
+    def note(self) -> str | None:
+        """Return a sentence for the user if the network has fewer states than its rank, which is no
+        fault: `Path` adds no state that is not worth its weights.
+        """
         used = self.network.num_states
         if used == self.rank:
             return None
