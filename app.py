@@ -77,8 +77,7 @@ def draw() -> None:
         class_session.visit(name, open_lesson.place() or name)
         if not class_session.hides_lesson(name):
             open_lesson.panel(name)
-        with st.container():  # so that the page keeps its place below it
-            training.running_elsewhere(recipe, name)
+        training.running_elsewhere(recipe, name)
         try:
             page.run()
         finally:
