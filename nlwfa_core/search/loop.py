@@ -21,7 +21,7 @@ iterations, so a model can be learned again from its recipe: `em_training.fit_em
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import chain
 from time import monotonic, perf_counter, process_time, thread_time
@@ -39,7 +39,7 @@ from .budget import DEFAULT_BUDGET, Budget, Clock
 from .candidates import Candidate, FamilyResult, SearchResult, perplexity
 from .families import lstm, ngrams
 from .families.em import EMTrainings
-from .families.family import SMALLEST_GAIN, Family, SearchState, Task
+from .families.family import SMALLEST_GAIN, SearchState, Task
 from .families.merging import Merging
 from .families.networks import Networks
 from .families.spectral import Spectral
@@ -173,7 +173,7 @@ class _Search:
         self.state = state = SearchState(*strings, budget, self.clock, timer)
         em = EMTrainings(state)
         # in the order in which they choose what to train next
-        self.families: list[Family] = [
+        self.families = state.families = [
             ngrams.NGrams(state),
             Spectral(state),
             Networks(state, em),
@@ -181,7 +181,6 @@ class _Search:
             Merging(state),
             em,
         ]
-        state.families = self.families
         self.logged = "", 0.0  # the title and the time of the last line
 
     def run(self) -> SearchResult:
@@ -235,16 +234,14 @@ class _Search:
         self._note_best()
         if self.clock.is_over():
             return None
-        task = next(self._choices(running), None)
-        if task is None and not running and np.isfinite(self.state.best):
-            late = (family.late_task(waits=False) for family in self.families)
-            task = next(filter(None, late), None)
-        return task
-
-    def _choices(self, running: Collection[object]) -> Iterator[Task]:
         late = (family.late_task() for family in self.families)
         further = (family.next_task(running) for family in self.families)
-        return filter(None, chain(late, further))
+        last = (
+            family.late_task(waits=False)
+            for family in self.families
+            if not running and np.isfinite(self.state.best)
+        )
+        return next(filter(None, chain(late, further, last)), None)
 
     def _reserve(self) -> None:
         """Reserve time for the choice of a mixture, and for training on all strings."""
@@ -279,11 +276,16 @@ class _Search:
             )
         choice = self._mixing().best(usable)
         components, shares, bits = choice.components, choice.shares, choice.bits
-        families = self._family_results(everyone)
+        families = []
         if len(components) > 1:
             states, number = sum(one.num_states for one in components), len(components)
-            mixed = self._family_result("mixture", f"{number} models", states, number, bits)
-            families.insert(0, mixed)
+            families = [self._family_result("mixture", f"{number} models", states, number, bits)]
+        for name in dict.fromkeys(one.family for one in everyone):
+            members = [one for one in everyone if one.family == name]
+            best = members[0]
+            families.append(
+                self._family_result(name, best.title, best.num_states, len(members), best.bits)
+            )
         number = state.train.num_strings
         if state.everything is not None and not self.clock.stop.is_set():
             components, number = self._retrained(components, state.everything)
@@ -342,20 +344,6 @@ class _Search:
             results = list(pool.map(on_one_thread(retrained), components))
         changed = [new or old for new, old in zip(results, components, strict=True)]
         return changed, (everything if all(results) else self.state.train).num_strings
-
-    def _family_results(self, everyone: Sequence[Candidate]) -> list[FamilyResult]:
-        """List the best candidate of each family that has any.
-
-        `everyone`: all candidates, the best first.
-        """
-        results = []
-        for name in dict.fromkeys(one.family for one in everyone):
-            members = [one for one in everyone if one.family == name]
-            best = members[0]
-            results.append(
-                self._family_result(name, best.title, best.num_states, len(members), best.bits)
-            )
-        return results
 
     def _family_result(
         self, name: str, title: str, num_states: int, number: int, bits: float

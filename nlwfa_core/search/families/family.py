@@ -11,6 +11,7 @@ import numpy as np
 from ...experiment.recipe import Recipe
 from ...hankel.estimate import build_hankel
 from ...learning.fitting import fit
+from ...learning.progress import CancelCheck
 from ...models.mixture import next_counts, next_log2_probabilities
 from ...models.model import Model
 from ...strings.sample import Sample
@@ -74,6 +75,11 @@ class SearchState:
     def promised(self) -> float:
         """Return the fewest bits that an automaton has, or that EM is forecast to reach."""
         return min((one.promise() for one in self.families), default=np.inf)
+
+    def over_after(self, seconds: float) -> CancelCheck:
+        """Make a check for a training: is the search over, or did it take so many seconds?"""
+        started = self.timer()
+        return lambda: self.clock.is_over() or self.timer() - started > seconds
 
     def spend(self, family: str, seconds: float) -> None:
         self.spent[family] = self.spent.get(family, 0.0) + seconds

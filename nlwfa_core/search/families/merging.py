@@ -68,11 +68,7 @@ class Merging(Family):
     def train(self, recipe: PDFATraining) -> None:
         state = self.state
         started = state.timer()
-
-        def cancelled() -> bool:
-            most = LARGEST_SHARE * state.clock.seconds
-            return state.clock.is_over() or state.timer() - started > most
-
+        cancelled = state.over_after(LARGEST_SHARE * state.clock.seconds)
         try:
             model = fit_pdfa(state.train, self.most_states(), recipe, cancelled=cancelled)
         except (Cancelled, RecipeError):  # no time, or too large a tree

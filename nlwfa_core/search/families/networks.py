@@ -4,7 +4,7 @@ and refined by likelihood, whose steps can be chosen.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -231,13 +231,10 @@ class Networks(Family):
         assert self.recipes is not None
         state = self.state
         started, done = state.timer(), self._ranks_done()
-
-        def cancelled() -> bool:
-            return state.clock.is_over() or state.timer() - started > limit
-
+        over = state.over_after(limit)
         model: Model | None = None
         try:
-            model = fit(state.train, recipe.learning, cache=self.cache, cancelled=cancelled).model
+            model = fit(state.train, recipe.learning, cache=self.cache, cancelled=over).model
         except Cancelled:
             self.recipes = [recipe, *self.recipes] if done else []
         seconds = state.timer() - started
@@ -289,9 +286,8 @@ class Networks(Family):
         """Train a network by likelihood of many symbols, unless it is expected to take more than
         `limit` seconds.
         """
-        state = self.state
-        started, passes = state.timer(), 0
-        share = share_of_a_pass(state.train)
+        state, passes = self.state, 0
+        over = state.over_after(share_of_a_pass(state.train) * limit)
         predictions = state.train.num_strings * (1 + state.train.mean_length) + MOST_DRAWN
         if predictions * (state.train.num_symbols + 1) > MOST_SCORES:
             return
@@ -301,41 +297,45 @@ class Networks(Family):
             passes = progress.step
 
         def cancelled() -> bool:
-            takes_too_long = not passes and state.timer() - started > share * limit
-            return takes_too_long or state.clock.is_over()
+            return state.clock.is_over() if passes else over()
 
+        def learn() -> tuple[Recipe, Model]:
+            learned = fit(state.train, recipe.learning, report=note, cancelled=cancelled)
+            return recipe, learned.model
+
+        self._add(learn)
+
+    def refine(self, recipe: Recipe) -> None:
+        state = self.state
+        over = state.over_after(
+            NETWORK_SHARE * state.clock.seconds if self.short is None else np.inf
+        )
+
+        def learn() -> tuple[Recipe, Model]:
+            hankel = build_hankel(state.train, recipe.hankel)
+            rank = min(recipe.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
+            possible = recipe.changed(learning=recipe.learning.changed(rank=rank))
+            learned = fit(
+                hankel,
+                possible.learning,
+                strings=state.train,
+                validation=state.validation,
+                cancelled=over,
+            )
+            return possible, learned.model
+
+        self._add(learn)
+
+    def _add(self, learn: Callable[[], tuple[Recipe, Model]]) -> None:
+        """Learn a network by a recipe, and add it to the candidates unless that was cancelled."""
+        state, started = self.state, self.state.timer()
         try:
-            model = fit(state.train, recipe.learning, report=note, cancelled=cancelled).model
+            recipe, model = learn()
         except Cancelled:
             state.spend(NAME, state.timer() - started)
             return
         bits = bits_per_symbol(model, state.validation)
         state.add(Candidate(NAME, model, bits, state.timer() - started, recipe))
-
-    def refine(self, recipe: Recipe) -> None:
-        state = self.state
-        started = state.timer()
-        hankel = build_hankel(state.train, recipe.hankel)
-        rank = min(recipe.learning.rank, hankel.num_prefixes, hankel.num_suffixes)
-        possible = recipe.changed(learning=recipe.learning.changed(rank=rank))
-
-        def cancelled() -> bool:
-            most = NETWORK_SHARE * state.clock.seconds if self.short is None else np.inf
-            return state.timer() - started > most or state.clock.is_over()
-
-        try:
-            model = fit(
-                hankel,
-                possible.learning,
-                strings=state.train,
-                validation=state.validation,
-                cancelled=cancelled,
-            ).model
-        except Cancelled:
-            state.spend(NAME, state.timer() - started)
-            return
-        bits = bits_per_symbol(model, state.validation)
-        state.add(Candidate(NAME, model, bits, state.timer() - started, possible))
 
     # On all strings
 
