@@ -134,15 +134,8 @@ def search(
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
     strings = own, held_out, everything
-    return _Search(
-        strings,
-        budget,
-        stop or threading.Event(),
-        report,
-        log,
-        frozenset(other_models),
-        for_ranking,
-    ).run()
+    stop, others = stop or threading.Event(), frozenset(other_models)
+    return _Search(strings, budget, stop, report, log, others, for_ranking).run()
 
 
 class _Search:
@@ -236,11 +229,8 @@ class _Search:
             return None
         late = (family.late_task() for family in self.families)
         further = (family.next_task(running) for family in self.families)
-        last = (
-            family.late_task(waits=False)
-            for family in self.families
-            if not running and np.isfinite(self.state.best)
-        )
+        idle = not running and np.isfinite(self.state.best)
+        last = (family.late_task(waits=False) for family in self.families if idle)
         return next(filter(None, chain(late, further, last)), None)
 
     def _reserve(self) -> None:
