@@ -13,6 +13,7 @@ from nlwfa_core.limits import check_settings
 from pages.shared import (
     assignments,
     class_session,
+    components,
     following,
     open_lesson,
     pins,
@@ -40,6 +41,7 @@ def draw() -> None:
     st.html(ASSETS / "lab.css")
     server.trim_after_session()
     url_parameters.keep_history()
+    components.keep_charts()
     assignments.repeat()
     page = navigation()
     name = page.url_path or FIRST
@@ -75,7 +77,8 @@ def draw() -> None:
         class_session.visit(name, open_lesson.place() or name)
         if not class_session.hides_lesson(name):
             open_lesson.panel(name)
-        training.running_elsewhere(recipe, name)
+        with st.container():  # so that the page keeps its place below it
+            training.running_elsewhere(recipe, name)
         try:
             page.run()
         finally:

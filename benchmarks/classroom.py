@@ -2,9 +2,9 @@
 and answer tasks over websockets, the teacher watches the board, and the server is killed once.
 
 `python -m benchmarks.classroom --students 30 --minutes 5` prints how many acknowledged answers are
-missing in the database afterwards, the seconds from *Join* to the first step, from *Everybody to
-the next step* to the last message of each student's page, and from the board's request to its last
-message. The clients use the same cores as the server.
+missing in the database afterwards, the seconds from *Join* to the first step, from *Move everyone
+to the next step* to the last message of each student's page, and from the board's request to its
+last message. The clients use the same cores as the server.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
 
 
 def public_names() -> dict[str, list[str]]:
-    """List the names that have a page, by the heading under which it stands."""
+    """List the names that have a page, by their heading."""
     families = ("HMM", "NonlinearWFA", "SpectralWFA", "StringClassifier")
     figures = (
         "automaton",
@@ -148,7 +148,7 @@ def check_pages(app: object, error: Exception | None) -> None:
 
 
 def imports_of(lines: list[str], module: str) -> list[str]:
-    """Write the imports that a docstring's examples need, beside their own, to run alone.
+    """Write the imports that a docstring's examples need, in addition to their own, to run alone.
 
     Tests run examples with the names of their module. A reader has none of these.
 

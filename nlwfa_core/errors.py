@@ -207,8 +207,7 @@ def printable(text: str) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Suggest the nearest of some names, to be put behind an error's value; nothing if none is
-    near.
+    """Suggest the nearest of some names, to be put after an error's value; nothing if none is near.
 
     >>> did_you_mean("rank", ["learners", "ranks"]), did_you_mean("depth", ["ranks"])
     ('; did you mean ranks?', '')
@@ -218,7 +217,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def alternatives(names: Sequence[str]) -> str:
-    """Join names, one of which has to be chosen, to a text.
+    """Join names as alternatives, with "or".
 
     >>> alternatives(["a", "b", "c"])
     'a, b or c'
@@ -227,7 +226,7 @@ def alternatives(names: Sequence[str]) -> str:
 
 
 def enumeration(names: Sequence[str]) -> str:
-    """Join names, all of which are meant, to a text.
+    """Join names as a list, with "and".
 
     >>> enumeration(["a", "b", "c"])
     'a, b and c'

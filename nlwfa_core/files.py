@@ -106,10 +106,10 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
 
 
 def read_rest(file: BinaryIO, max_bytes: int) -> bytes:
-    """Read a file from its position on, up to `max_bytes`, with memory for what it holds.
+    """Read a file from its current position, up to `max_bytes`, with memory for what it holds.
 
-    `file.read(max_bytes)` would first take all of `max_bytes`, even for a file of a few bytes.
-    A pipe or a device has no size, and a file may grow meanwhile.
+    `file.read(max_bytes)` would first take all of `max_bytes`, even for a file of a few bytes. A
+    pipe or a device has no size, and a file may grow in the meantime.
     """
     pieces = list[bytes]()
     wanted = os.fstat(file.fileno()).st_size + 1

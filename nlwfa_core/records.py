@@ -31,7 +31,7 @@ from pydantic.fields import FieldInfo
 from . import limits
 from .errors import FieldError, RecipeError, alternatives, did_you_mean, format_exact
 
-# A part of every key. Raise it when equal records start to give other numbers than before.
+# A part of every key. Raise it when equal records start to give different numbers.
 GENERATION = 1
 # pydantic's names of bounds -> as messages say them
 BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
@@ -326,7 +326,7 @@ class Record(BaseModel):
         return self.needs(next(iter(needed))) if needed and not effective else effective
 
     def setting(self, name: str) -> Mapping[str, Any]:
-        """Return the fields on which it depends that a field has no effect, with their values."""
+        """Return the fields because of which a field has no effect, with their values."""
         return {other: getattr(self, other) for other in self.needs(name)}
 
     def fields(self) -> dict[str, Any]:
@@ -352,8 +352,8 @@ class Record(BaseModel):
     def changed(self, **fields: Any) -> Self:
         """Copy the record with other values for some fields.
 
-        Other fields keep their values, unless they no longer have an effect, or had their default
-        and this is another one now. Raises RecipeError if the new values are not valid.
+        Other fields keep their values, unless they no longer have an effect, or had their default,
+        which is different now. Raises RecipeError if the new values are not valid.
         """
         return type(self).adapted(self.changes(), **fields)
 
@@ -462,7 +462,7 @@ def check_json_types(kind: type[Record], content: Any, owner: str = "") -> None:
     """Raise RecipeError if JSON has something else where a record has numbers, or true or false:
     pydantic would convert "1".
 
-    `owner` is what stands in front of a field's name in the message, such as "base.learning.".
+    `owner` is what comes before a field's name in the message, such as "base.learning.".
     """
     if not isinstance(content, dict):
         return

@@ -11,7 +11,7 @@ exactly 0.
 **The rule.** A computed product sᵀA is zero if both hold, entry by entry:
 
 1. |sᵀA| ≤ τ |s|ᵀ|A|, with τ = `RELATIVE_ERROR` = 2⁻²⁹: at least nine digits have cancelled.
-2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the product at hand: e bounds the error of s, and γ
+2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the current product: e bounds the error of s, and γ
    is k times `UNIT_ERROR` = 2⁻⁴⁸. So not even the sign of the product is known.
 
 A state is zero if all its entries are. A state that is zero stays zero, whatever follows.
@@ -29,9 +29,9 @@ probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is. Netwo
 for their linear maps the first condition alone decides.
 
 **How large τ is.** Measured on SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5
-… 50, states rotated at random, so no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most
-6e-11 (states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
-elsewhere, but for f(λ), which is 0 in the language. τ = 2e-9 lies between.
+… 50, states rotated at random, so no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most 6e-11
+(states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
+elsewhere, except for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 
 **Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster
 than states fall: on the same data, from k = 10 on, it is larger than states that are known to nine
@@ -47,9 +47,9 @@ its own setting, `learning.tensors.one_thread`, because only modules that train 
 
 **How numbers are written.** For people, with three significant digits, which are enough to read; a
 tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers
-that are set against each other get as many digits as it takes to tell them apart.
-`assets/numbers.js` writes the same texts in the browser; `metrics.tables.format_score` writes
-scores, whose columns have a fixed number of decimals.
+that are compared get as many digits as it takes to tell them apart. `assets/numbers.js` writes the
+same texts in the browser; `metrics.tables.format_score` writes scores, whose columns have a fixed
+number of decimals.
 """
 
 from __future__ import annotations
@@ -353,8 +353,7 @@ def power_of_ten(power: int) -> str:
 def told_apart(
     values: Sequence[float | None], write: Callable[[float | None, int], str]
 ) -> tuple[str, ...]:
-    """Write numbers that are set against each other: with more digits, where two that differ would
-    look equal.
+    """Write numbers that are compared, with more digits where two different ones would look equal.
 
     Numbers that are equal up to rounding have equal texts.
 
@@ -391,8 +390,8 @@ def _same(one: float | None, other: float | None) -> bool:
 
 
 def format_apart(first: float | None, second: float | None, digits: int = 3) -> tuple[str, str]:
-    """Write two numbers that are set against each other with as many significant digits as it takes
-    to tell them apart.
+    """Write two numbers that are compared, with as many significant digits as it takes to tell them
+    apart.
 
     >>> format_apart(0.0050, 0.004999), format_apart(2.0, 3.0)
     (('0.005', '0.004999'), ('2', '3'))

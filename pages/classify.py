@@ -5,9 +5,9 @@ from pages.views import classify as view
 
 sidebar.page_recipe(
     "Classify",
-    "Which of several sources does a string come from? Each label has a model of its own, learned "
-    "from its strings alone. A test string gets the label $y$ with the largest "
-    "$P(x \\mid y)\\, P(y)$.",
+    "Which of several sources does a string come from? Each label has its own model, learned from "
+    "its strings alone. Each test string gets the label $y$ with the largest $P(x \\mid y)\\, "
+    "P(y)$.",
 )
 with widgets.errors_as_messages():
     recipes = view.choices()

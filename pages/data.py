@@ -1,5 +1,7 @@
 """Data page: generates strings or takes uploaded ones, and shows them."""
 
+import streamlit as st
+
 from pages.shared import navigation, open_lesson, widgets
 from pages.shared.context import page_context
 from pages.views import data as view
@@ -16,6 +18,7 @@ view.own_strings(
     and open_lesson.leaves_open("own_strings")
 )
 data = context.data
-widgets.notes(*data.notes)
-view.overview(recipe.data, data)
+with st.container():  # so that the table and the charts keep their places whatever is above them
+    widgets.notes(*data.notes)
+    view.overview(recipe.data, data)
 view.strings(context.matrix_recipe, data.train)

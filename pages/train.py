@@ -4,37 +4,36 @@ results.
 
 import streamlit as st
 
-from pages.shared import training
+from pages.shared import last_result, training
 from pages.shared.context import page_context
 from pages.views import train as view
 
 context = page_context(
     "Train",
-    "A learner makes an automaton with $k$ states of the Hankel matrix, or of the strings "
+    "A learner makes an automaton with $k$ states from the Hankel matrix, or from the strings "
     "themselves. Test strings, which it has not seen, show how good the automaton is.",
 )
 recipe = context.recipe
 view.heading(recipe)
 verdict = st.container(key="train.verdict")
-references = context.reference_scores
-view.spectral_steps(context)
+with st.container():
+    view.spectral_steps(context)
 training.train_at_once([recipe], "train")
 has_losses = recipe.learning.networks or recipe.learning.refinement != "none"
-training.train_controls([recipe], "train", show_losses=has_losses)
-result = context.result
-if result is None:
-    before = view.last_shown(recipe)
-    view.formulas(recipe, opened=before is None and not training.is_going(recipe))
-    if before is not None:
-        view.results_before(before, recipe, references)
-    st.stop()
+with st.container():
+    training.train_controls([recipe], "train", show_losses=has_losses)
 
-with verdict:
-    view.verdict(context)
-training.another_seed(recipe)
-view.course(context, result)
-view.formulas(recipe, opened=False)
-with st.container(key="train.results"):  # a lesson can hide it until its question is answered
-    view.scores(recipe, result, references)
-    view.all_learners(context)
-view.remember_shown(recipe)
+shown = view.shown(context)
+with st.container(key=last_result.AREA):
+    view.origin(context, shown)
+    view.course(shown)
+    view.formulas(recipe, opened=shown is None and not training.is_going(recipe))
+    if shown is not None:
+        with verdict:
+            view.verdict(shown)
+        # a lesson can hide the scores until its question is answered
+        with st.container(key="train.results"):
+            view.scores(shown)
+            if shown is context:
+                view.all_learners(context)
+                last_result.remember(recipe)

@@ -523,7 +523,7 @@ class Lane {
       const starts = entry?.starts > 1 ? `, best of ${entry.starts} starts` : entry ? ", one start" : "";
       return `PFA by EM: weights ≥ 0${starts}`;
     }
-    const training = entry?.training === "not finished" ? " · not trained to its end" : "";
+    const training = entry?.training === "not finished" ? " · training not finished" : "";
     return `${learner}: ${DOES[learner]}${training}`;
   }
 

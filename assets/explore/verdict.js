@@ -82,7 +82,7 @@ function verdictOf(asked) {
   }
   const isLike = objectives[0] === objectives[1];
   if (!isLike) line.push([" · trained in different ways", ""]);
-  if (network.training === "not finished") line.push([" · not trained to its end", ""]);
+  if (network.training === "not finished") line.push([" · training not finished", ""]);
   const sides = sidesOf(ranks, isLike);
   const counts = outcomes(
     linear.scores[which],

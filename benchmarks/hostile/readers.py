@@ -336,7 +336,7 @@ def _values() -> Reader:
 
 
 def _openfst() -> Reader:
-    """Read an acceptor in OpenFst's text form, with one label in each arc or two, or its table of
+    """Read an acceptor in OpenFst's text format, with one label in each arc or two, or its table of
     symbols.
 
     The input's first byte chooses which.

@@ -107,7 +107,8 @@ class Report:
             f"| slider, p95, {plan.sessions} sessions / one alone | **{ratio:.2f} ×** | {target} |",
             "| faults (exceptions, unforeseen errors, broken connections) | "
             f"**{self.faults.total()}** | 0 |",
-            f"| trainings asked for / done | **{self.num_asked} / {self.states['done']}** | all |",
+            f"| training runs requested / done | **{self.num_asked} / {self.states['done']}** | "
+            "all |",
             f"| memory of the server, one session / {plan.sessions} at the end, MB | "
             f"{self.before:.0f} / {last[1]:.0f} | |",
             f"| the same, a session, MB | {each:.1f} | |",

@@ -19,4 +19,4 @@ wer = {
     rank: evaluate(fit(hankel, "SP", rank=rank).model, data.test).wer
     for rank in (1, 2, 3, 5, 10, 20)
 }
-plot.curves({"SP": wer}, x_label="rank", y_label="word error rate", log_x=True)
+plot.curves({"SP": wer}, y_label="word error rate", log_x=True)

@@ -1,6 +1,6 @@
 """
-Is it trained to its end?
-=========================
+Has training finished?
+======================
 
 A network that was stopped too early says little about networks. The report of a fit holds the loss
 after each epoch.

@@ -20,4 +20,4 @@ for statistic, points in scores.items():
             for seed in range(4)
         ]
         points[rank] = [run(recipe).scores.wer for recipe in recipes]
-plot.curves(scores, x_label="rank", y_label="word error rate", log_x=True)
+plot.curves(scores, y_label="word error rate", log_x=True)

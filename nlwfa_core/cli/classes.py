@@ -32,7 +32,7 @@ def classes(
     """List the class sessions of a lab's folder, without names and answers, or delete some of them
     for good.
 
-    The lab may run meanwhile.
+    The lab may be running.
     """
     from ..display.run_tables import format_time
     from ..history.classes import Classes, SessionSummary, read_code

@@ -79,7 +79,7 @@ def classify(
     min_count: MinCount = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for the learner's models, in a folder for each label."),
+        typer.Option(help="The folder for the learner's models, with a subfolder for each label."),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -90,7 +90,7 @@ def classify(
     if force and out is None:
         raise no_effect("--force", "no --out", "--out")
     if against == learner:
-        raise RecipeError(f"--against must be another learner than --learner {learner}")
+        raise RecipeError(f"--against must be a different learner from --learner {learner}")
     other = None
     own_values = field_values
     if against is not None:  # an option has an effect if either learner has it

@@ -25,7 +25,8 @@ def compete(
     data: Annotated[
         Path,
         typer.Option(
-            help="The folder of the problems' files, or one with a folder named as the competition."
+            help="The folder of the problems' files, or one with a folder named after the "
+            "competition."
         ),
     ],
     minutes: Annotated[float, typer.Option(help="The time for each problem.")] = MINUTES,
@@ -39,26 +40,30 @@ def compete(
     max_states: Annotated[
         int | None,
         typer.Option(
-            help="States of a model, all parts of a mixture together; by default "
+            help="States of a model, summed over all parts of a mixture; by default "
             f"{MAX_STATES} for PAutomaC, and twice as many for SPiCe, where two LSTMs may be in it."
         ),
     ] = None,
     threads: Annotated[
         int,
-        typer.Option(min=0, help="Trainings side by side; 0 for one per processor, at most two."),
+        typer.Option(
+            min=0, help="Training runs at the same time; 0 for one per processor, at most two."
+        ),
     ] = 0,
     clock: Annotated[
         str,
-        typer.Option(help="What the minutes are: wall, or processor (processor time per thread)."),
+        typer.Option(
+            help="What the minutes measure: wall, or processor (processor time per thread)."
+        ),
     ] = "wall",
     seed: Seed = 0,
 ) -> Output:
     """Learn a model for each problem of a competition, and compare its score with published ones.
 
-    Choices are made by training strings alone. Each result is saved as soon as the problem is done.
-    If the command is stopped, the same command does the missing problems. A problem that has a
-    result is not run again, even with other minutes: delete its file to run it. The command needs a
-    checkout of the repository.
+    Choices are made from the training strings alone. Each result is saved as soon as the problem is
+    done. If it is stopped, run the command again to do the missing problems. A problem that has a
+    result is not run again, even with a different time: to run it again, delete its file. The
+    command needs a checkout of the repository.
     """
     find_studies("compete")
     from studies.competitions import COMPETITIONS, summary

@@ -23,25 +23,25 @@ from .terminal import Output
 
 @takes_reading
 def count(
-    file: Annotated[Path, typer.Argument(help=f"Strings, of any size: {STRINGS}")],
+    file: Annotated[Path, typer.Argument(help=f"A file of strings, of any size: {STRINGS}")],
     reading: Reading,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write the table to this file, not to stdout."),
+        typer.Option("-o", "--out", help="Write the table to this file instead of stdout."),
     ] = None,
     max_distinct: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=limits.LARGEST,
-            help="The most distinct strings in memory; rare ones are dropped if there are more. By "
-            f"default {MAX_DISTINCT:,}.",
+            help="The most distinct strings to hold in memory; beyond that, rare ones are "
+            f"dropped. By default {MAX_DISTINCT:,}.",
         ),
     ] = None,
     force: Force = False,
 ) -> Output:
-    """Count the strings of a file that may be larger than the limit on files, and write a table of
-    strings and counts, which all commands and the lab read.
+    """Count the strings of a file, even one larger than the limit on files, and write a table of
+    strings and counts that all commands and the lab read.
     """
     if force and out is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")

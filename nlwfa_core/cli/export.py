@@ -27,7 +27,7 @@ TARGETS = {
     "dot": "Graphviz",
     "json": "all weights and the symbols",
     "pautomac": "a PAutomaC model",
-    "openfst": "OpenFst's text form",
+    "openfst": "OpenFst's text format",
     "jflap": "JFLAP, if all weights are 0 or 1",
 }
 SOURCES = ("auto", "json", "openfst", "pautomac", "jflap")
@@ -44,7 +44,7 @@ def export(
     ],
     out: OutFile = None,
     symbols: Annotated[
-        Path | None, typer.Option(help="Also write OpenFst's table of symbols to this file.")
+        Path | None, typer.Option(help="Also write OpenFst's symbol table to this file.")
     ] = None,
     force: Force = False,
 ) -> Output:
@@ -90,16 +90,17 @@ def import_model(
     file: Annotated[
         Path,
         typer.Argument(
-            help="An automaton as text: JSON, a PAutomaC model, an acceptor of OpenFst, or JFLAP's."
+            help="An automaton as text: JSON, a PAutomaC model, an OpenFst acceptor, or a JFLAP "
+            "file."
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write the model to.")],
     source: Annotated[
-        str, typer.Option("--from", help=f"{', '.join(SOURCES)}; auto looks at the file.")
+        str, typer.Option("--from", help=f"{', '.join(SOURCES)}; auto recognises it from the file.")
     ] = "auto",
     symbols: Annotated[
         Path | None,
-        typer.Option(help="OpenFst's table of symbols; without it, label n is symbol n − 1."),
+        typer.Option(help="OpenFst's symbol table; without it, label n is symbol n − 1."),
     ] = None,
     labels: Annotated[
         str, typer.Option(help="Whether OpenFst's arcs have the symbols' numbers or their names.")
@@ -143,7 +144,7 @@ def import_model(
                     f"--{option} has no effect with a file read as {kind}; it needs openfst"
                 )
     if labels == "names" and symbols is None:
-        raise RecipeError("--labels names needs the table of symbols: --symbols")
+        raise RecipeError("--labels names needs the symbol table: --symbols")
     table = None
     if symbols is not None:
         names = read_bytes(symbols)
@@ -171,16 +172,16 @@ def sample(
     ] = 100,
     seed: Seed = 0,
     max_length: Annotated[
-        int, typer.Option(help="Strings that reach this length without an end are left out.")
+        int, typer.Option(help="Strings that reach this length without ending are left out.")
     ] = 100,
     out: OutFile = None,
     force: Force = False,
 ) -> Output:
     """Draw strings from a model, and write them as CSV with counts, which all commands can read.
 
-    Each string is drawn symbol by symbol from the model's |scores| of the next symbol, divided by
-    their sum. Strings that reach --max-length symbols without an end are left out: a message says
-    how many. The file has the most frequent strings first.
+    Strings are drawn symbol by symbol, from the model's |scores| of the next symbol divided by
+    their sum. Strings that reach --max-length symbols without ending are left out; a message says
+    how many. The most frequent strings come first.
     """
     from ..display.result_tables import drawn_warnings
     from ..models.sampling import draw

@@ -25,7 +25,7 @@ def history(
         typer.Option(help="The lab's folder, or a sweep's --out; by default NLWFA_HOME."),
     ] = None,
     search: Annotated[
-        str, typer.Option(help="Words that a run's row must have, as in the lab's search.")
+        str, typer.Option(help="Words that a run's row must contain, as in the lab's search.")
     ] = "",
     learner: Annotated[
         list[str] | None, typer.Option(help="Only runs of this learner; can be repeated.")
@@ -49,7 +49,10 @@ def history(
         ),
     ] = None,
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print every run as CSV, with all scores: --table csv.")
+        bool,
+        typer.Option(
+            "--csv", help="Print every run as CSV, with all scores; short for --table csv."
+        ),
     ] = False,
     as_json: AsJson = False,
     table: TableForm = None,

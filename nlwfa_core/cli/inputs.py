@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from ..models.model_files import StoredModel
 
 # Options that several commands have.
-STRINGS = "PAutomaC or SPiCe, one string on each line, a table, JSON lines, or a log: see --format."
+STRINGS = "PAutomaC or SPiCe, one string per line, a table, JSON lines, or a log: see --format."
 Model = Annotated[
     Path,
     typer.Option(
-        help="The folder that `fit` or `fit-values` wrote, or an automaton as JSON or of PAutomaC."
+        help="The folder that `fit` or `fit-values` wrote, or an automaton in JSON or PAutomaC "
+        "format."
     ),
 ]
 DeclaredAlphabet = Annotated[
@@ -55,7 +56,7 @@ DeclaredAlphabet = Annotated[
 Unknown = Annotated[
     str | None,
     typer.Option(
-        help="A symbol, such as <unk>, as which the model reads all that it does not know; by "
+        help="A symbol, such as <unk>, that stands for every symbol the model does not know; by "
         "default there is none."
     ),
 ]

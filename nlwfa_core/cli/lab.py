@@ -18,8 +18,8 @@ def lab(
     address: Annotated[
         str | None,
         typer.Option(
-            help="The address that it listens on: localhost for this computer alone; by default "
-            "every one."
+            help="The address that it listens on: localhost for this computer alone; by default, "
+            "all addresses."
         ),
     ] = None,
 ) -> Output:

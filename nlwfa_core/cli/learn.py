@@ -73,9 +73,8 @@ Train = Annotated[Path, typer.Option(help=f"Training strings: {STRINGS}")]
 MaxDistinct = Annotated[
     int | None,
     typer.Option(
-        help="Distinct training strings to hold in memory; rare ones above that are dropped "
-        "(PAutomaC files). "
-        f"By default {MAX_DISTINCT:,}."
+        help="The most distinct training strings to hold in memory; beyond that, rare ones are "
+        f"dropped (PAutomaC files). By default {MAX_DISTINCT:,}."
     ),
 ]
 LEARNER_HELP = f"How to learn: {', '.join(LEARNERS)}."
@@ -94,9 +93,9 @@ def fit(
     validation: Annotated[
         Path | None,
         typer.Option(
-            help=f"What `--refine likelihood` and {', '.join(STRING_LEARNERS)} stop by, and what "
-            "`--starts` and `--preset` "
-            f"choose by: {STRINGS}"
+            help="Validation strings, which tell `--refine likelihood` and "
+            f"{', '.join(STRING_LEARNERS)} when to stop, and by which `--starts` and `--preset` "
+            f"choose: {STRINGS}"
         ),
     ] = None,
     preset: Annotated[
@@ -106,7 +105,7 @@ def fit(
     max_states: Annotated[
         int | None,
         typer.Option(
-            help="States that a preset may use, all parts of a mixture together; by default "
+            help="States that a preset may use, summed over all parts of a mixture; by default "
             f"{MAX_STATES}."
         ),
     ] = None,
@@ -119,15 +118,15 @@ def fit(
     with_ngrams: Annotated[
         bool,
         typer.Option(
-            help="Let a preset return an n-gram, or a mixture with n-grams or of next symbols: no "
-            "automaton."
+            help="Let a preset return an n-gram, or a mixture with n-grams or of next symbols; "
+            "these are not automata."
         ),
     ] = False,
     with_lstm: Annotated[
         bool,
         typer.Option(
-            help="Let a preset return an LSTM, or a mixture with one or of next symbols: no "
-            "automaton."
+            help="Let a preset return an LSTM, or a mixture with one or of next symbols; these are "
+            "not automata."
         ),
     ] = False,
     max_distinct: MaxDistinct = None,
@@ -388,7 +387,7 @@ def select_rank(
     ] = None,
     fold_seed: Annotated[
         int | None,
-        typer.Option(min=0, help="The seed that divides the strings into folds, by default 0."),
+        typer.Option(min=0, help="The seed for dividing the strings into folds, by default 0."),
     ] = None,
     metric: Annotated[
         str | None,
@@ -399,8 +398,8 @@ def select_rank(
     criterion: Annotated[
         str,
         typer.Option(
-            help="What to choose by: validation (a score, by --validation or --folds), or aic or "
-            "bic, of the training strings alone."
+            help="What to choose by: validation (a score, with --validation or --folds), aic or "
+            "bic (from the training strings alone)."
         ),
     ] = VALIDATION,
     max_distinct: MaxDistinct = None,
@@ -427,7 +426,7 @@ def select_rank(
             raise no_effect(option, f"--criterion {criterion}", f"--criterion {VALIDATION}")
     if not by_criterion and (validation is None) == (folds is None):
         got = "neither" if folds is None else "both"
-        raise RecipeError(f"choose the rank either by --validation or by --folds; got {got}")
+        raise RecipeError(f"choose the rank with either --validation or --folds; got {got}")
     if folds is not None and reading.window:
         raise RecipeError(
             "--folds can't be used with --window: folds are drawn at random, and windows that "

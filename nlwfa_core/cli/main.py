@@ -19,7 +19,7 @@ from .terminal import execute
 
 
 class Command(NamedTuple):
-    """Where a command is defined, and what the list of commands says of it."""
+    """A command's module, its function, and its summary in the list of commands."""
 
     module: str
     function: str

@@ -1,4 +1,4 @@
-"""The command `mix`: combines models to one, with weights that fit validation strings best."""
+"""The command `mix`: combines models into one, with weights that fit validation strings best."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def mix(
 ) -> Output:
     """Combine models: the weighted mean of their probabilities.
 
-    Of linear models it is a linear model with all their states.
+    A mixture of linear models is a linear model with all their states.
     """
     from ..metrics.evaluate import next_symbol_score
     from ..models.mixture import fit_mixture, mixture

@@ -76,7 +76,7 @@ def check_new_model(directory: Path, force: bool) -> None:
         content = (
             "a model, which --force replaces"
             if files
-            else "other files, which stay if you add the model by --force"
+            else "other files, which stay if you add the model with --force"
         )
         raise RecipeError(
             f"{directory} exists and holds {content}; otherwise choose another folder"
@@ -117,7 +117,7 @@ def check_new_file(path: Path | None, force: bool, used: Iterable[Path | None] =
             "another name"
         )
     if path.is_file() and not force:
-        raise RecipeError(f"{path} exists: choose another name, or replace it by --force")
+        raise RecipeError(f"{path} exists: choose another name, or replace it with --force")
     if _is_part_of_model(target):
         raise RecipeError(
             f"can't write {path}: it is part of a model, which would be lost; choose another name"

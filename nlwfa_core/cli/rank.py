@@ -47,21 +47,21 @@ def rank(
     targets: Annotated[
         Path | None,
         typer.Option(
-            help="What followed each prefix: a SPiCe target file, or one symbol on each line, -1 "
+            help="What followed each prefix: a SPiCe target file, or one symbol per line, -1 "
             "for the end."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write the ranking to this file, not to stdout."),
+        typer.Option("-o", "--out", help="Write the ranking to this file instead of stdout."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the scores as one JSON object, not the ranking.")
     ] = False,
     force: Force = False,
 ) -> Output:
-    """Print the five likeliest next symbols after each prefix on a line (-1 is the end), and score
-    them by the targets.
+    """Print a line for each prefix with the five likeliest next symbols (-1 is the end), and score
+    them against the targets.
     """
     from ..metrics.diagnostics import divergence_warnings
     from ..metrics.ranking import RankingScore, rank_finite, score_ranking
@@ -128,7 +128,7 @@ def _read_prefixes(
     elif file.names is None:
         raise RecipeError(
             f"{path}: prefixes of numbers can't be ranked by a model that reads symbols as "
-            f"{alphabet.unknown!r}: its symbols have other numbers than the targets"
+            f"{alphabet.unknown!r}: its symbols are numbered differently from the targets"
         )
     else:
         sample = Sample.of(words, file.alphabet)

@@ -29,7 +29,7 @@ def reproduce(
         "docs/reproduction"
     ),
     seeds: Annotated[
-        int, typer.Option(min=1, help="Number of seeds (0, 1, …) of draws and learners.")
+        int, typer.Option(min=1, help="Number of seeds (0, 1, …) for draws and learners.")
     ] = 10,
     quick: Annotated[
         bool,
@@ -38,37 +38,40 @@ def reproduce(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     minutes: Annotated[
         float | None,
-        typer.Option(min=0, help="Start no run after this time; with 0, only write the page."),
+        typer.Option(
+            min=0, help="Start no run after this many minutes; with 0, only write the page."
+        ),
     ] = None,
     train: Annotated[
         Path | None, typer.Option(help=f"verbs, spice-4: training strings. {STRINGS}")
     ] = None,
     validation: Annotated[
         Path | None,
-        typer.Option(help="verbs: strings to score on; no rank or model is chosen by them."),
+        typer.Option(help="verbs: strings to score on; not used to choose a rank or model."),
     ] = None,
     prefixes: Annotated[
         Path | None,
-        typer.Option(help="spice-4: prefixes to score on; no rank or model is chosen by them."),
+        typer.Option(help="spice-4: prefixes to score on; not used to choose a rank or model."),
     ] = None,
     targets: Annotated[
         Path | None,
-        typer.Option(help="spice-4: what followed each prefix, a SPiCe file of targets."),
+        typer.Option(help="spice-4: what followed each prefix, a SPiCe target file."),
     ] = None,
     force: Annotated[
         bool,
         typer.Option(
             "--force",
-            help="Replace pages that another version of nlwfa wrote, or that were changed since.",
+            help="Replace pages that another version of nlwfa wrote, or that have been changed "
+            "since.",
         ),
     ] = False,
 ) -> Output:
     """Run one of the paper's experiments, with several ways of training and with controls, and
     write a page of results.
 
-    Each run is saved as soon as it has finished. If the command is stopped, the same command does
-    the missing runs and writes the page again. If a run fails, the page has the other runs, and the
-    exit code is 1. The command needs a checkout of the repository.
+    Each run is saved as soon as it has finished. If it is stopped, run the command again to do the
+    missing runs and rewrite the page. If a run fails, the page has the other runs, and the exit
+    code is 1. The command needs a checkout of the repository.
     """
     find_studies("reproduce")
     from studies.reproduction.experiments import measure_missing

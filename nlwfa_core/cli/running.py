@@ -1,5 +1,5 @@
-"""What the commands that take long have in common: a progress bar on terminals, an end by Ctrl-C,
-and how much memory was used.
+"""Helpers for commands that take long: a progress bar on terminals, stopping with Ctrl-C, and
+memory use.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def stopped_by_signals() -> Iterator[threading.Event]:
 
 
 def peak_memory() -> str:
-    """Write how much memory this process has used at most, in MiB."""
+    """Write the peak memory of this process, in MiB."""
     try:
         import resource
     except ImportError:  # Windows

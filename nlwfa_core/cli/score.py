@@ -82,14 +82,12 @@ TrueModel = Annotated[
         "JSON, or a PAutomaC model file."
     ),
 ]
-Floor = Annotated[
-    float, typer.Option(help="Raise normalised outputs below this number to this number.")
-]
+Floor = Annotated[float, typer.Option(help="Raise normalised outputs below this number to it.")]
 Unseen = Annotated[
     Literal["zero", "skip"],
     typer.Option(
-        help="What a symbol that the model does not know does to a test string: zero gives it the "
-        "weight 0, skip leaves it out of the scores."
+        help="What happens to a test string with a symbol that the model does not know: zero gives "
+        "it the weight 0, skip leaves it out of the scores."
     ),
 ]
 Resamples = Annotated[
@@ -125,7 +123,7 @@ def score(
     as_json: AsJson = False,
     table: TableForm = None,
 ) -> Output:
-    """Score a model on test strings, with intervals from resamples of these."""
+    """Score a model on test strings, with intervals from resamples of them."""
     from ..display.pairs import interval_table
     from ..experiment.notes import key_notes
     from ..metrics.diagnostics import diagnostics
@@ -190,7 +188,7 @@ def compare(
     """Compare two models on the same test strings: all scores, their differences A − B with
     intervals and p values.
 
-    Of two linear models it also says whether they compute the same function of all strings, and
+    For two linear models, it also prints whether they compute the same function of all strings, and
     their L2 distance.
     """
     from ..display.pairs import compared_table
@@ -244,8 +242,8 @@ def compare(
     lines = [aligned(rows), meaning]
     if not too_few:
         verdict = (
-            "level if the interval of the difference holds 0; p values are not corrected for the "
-            "number of scores"
+            "level if the interval of the difference contains 0; p values are not corrected for "
+            "the number of scores"
         )
         lines.append(f"ahead: {verdict}")
     return Output("\n".join([*lines, _distance_in_words(distance)]), notes)
@@ -254,8 +252,8 @@ def compare(
 def _unknown_to(
     path: Path, saved: ModelFile, first: ModelFile, test_set: TestSet
 ) -> tuple[str, ...]:
-    """State which symbols a second model does not know, if it has another alphabet than the first,
-    whose notes say it.
+    """State which symbols a second model does not know, if its alphabet differs from the first
+    one's, whose notes say it.
     """
     from ..experiment.notes import mapped_notes, unknown_notes
     from ..models.unseen import extended

@@ -79,10 +79,10 @@ def sweep(
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a
     file lists.
 
-    Each run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv. If the
-    command is stopped, the same command does the missing runs. If a run fails, the others continue,
-    and the exit code is 1. Your own files may also be named in the sweep's file, by "train",
-    "test", "solution", "true_model", "prefixes" and "targets".
+    Each run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv. If it is
+    stopped, run the command again to do the missing runs. If a run fails, the others continue, and
+    the exit code is 1. The sweep's file can also name your own files, by "train", "test",
+    "solution", "true_model", "prefixes" and "targets".
     """
     from ..experiment.sweep_table import SweepTable, settings_in_words
     from ..experiment.sweeps import Grid
@@ -175,7 +175,7 @@ class _EndedRuns:
         )
 
     def notes(self, path: Path) -> tuple[str, ...]:
-        """Say which runs failed, and of what the others warn. `path`: the file of the table."""
+        """State which runs failed, and the others' warnings. `path`: the file of the table."""
         from ..experiment.sweep_table import settings_in_words
 
         notes = [

@@ -101,8 +101,8 @@ def _check(paths: Mapping[str, Path], data: Mapping[str, Any]) -> None:
     for key, needed in NEEDS:
         if key in paths and needed not in paths and not data.get(FIELDS[needed]):
             raise RecipeError(
-                f"{key} has no effect without {needed}: name it too, in the sweep's file or "
-                f"by {_option(needed)}"
+                f"{key} has no effect without {needed}: name it too, in the sweep's file or with "
+                f"{_option(needed)}"
             )
 
 

@@ -140,7 +140,7 @@ def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
         kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
         if kind is Path and values.get(option.name or "") == "":
             typed_name = name if name.startswith("-") else name.upper()
-            raise RecipeError(f"{typed_name} must be a path; got an empty text. {help_line}")
+            raise RecipeError(f"{typed_name} must be a path; got empty text. {help_line}")
 
 
 def _print(output: Output) -> None:
@@ -231,7 +231,7 @@ def _parser_message(error: typer.TyperException, message: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Escape control characters, which may stand in symbols, names and paths, apart from the ends
+    """Escape control characters, which may occur in symbols, names and paths, apart from the ends
     of lines.
     """
     return "\n".join(map(printable, text.split("\n")))

@@ -202,7 +202,7 @@ def value_score_summary(scores: ValueScores) -> str:
 
 
 def pautomac_target(num_strings: int, has_truth: bool) -> str:
-    """Say with what the Pautomac score compares a model.
+    """Describe what the Pautomac score compares a model with.
 
     >>> pautomac_target(1000, has_truth=True)
     'the true probabilities of 1,000 strings as drawn'

@@ -1,4 +1,4 @@
-"""What the lab shows, without Streamlit: the pages import this package for everything that is seen
+"""The lab's displays, without Streamlit: the pages import this package for everything that is seen
 and is not a widget.
 
 - `palette`: the colours, dashes and markers of models.
@@ -18,7 +18,7 @@ and is not a widget.
   through it.
 - `panels`: H, Ĥ and H − Ĥ side by side, with the factors from which the browser computes Ĥ.
 - `explore`: linear and nonlinear models of the same strings at every rank, for Explore.
-- `autoencoder`: the auto-encoder, with what each unit makes of a row of H.
+- `autoencoder`: the auto-encoder, with what each unit computes from a row of H.
 - `story`: spectral learning on a sample in five scenes, from its strings to a prediction.
 - `figures`: Plotly figures and ECharts options.
 - `formulas`: LaTeX with numbers: what a recipe does, spectral learning step by step, a weight by

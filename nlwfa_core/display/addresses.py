@@ -64,9 +64,9 @@ def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
         return link, ""
     if listens_on not in EVERY_INTERFACE:
         return link, (
-            f"Nobody else can open this link: the lab listens on {listens_on} only. Restart "
-            "it without STREAMLIT_SERVER_ADDRESS "
-            "and --server.address, and others in your network can."
+            f"Nobody else can open this link: the lab listens on {listens_on} only. Restart it "
+            "without STREAMLIT_SERVER_ADDRESS and --server.address, and others on your network "
+            "can."
         )
     if not lan:
         return (

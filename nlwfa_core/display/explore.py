@@ -56,7 +56,7 @@ OTHER_SEEDS = 2  # with which a network is trained again, to see whether they ag
 MAX_RANK = 20  # of the linear models that are sent together
 # How an address, and a lesson's step, set the picture apart from the recipe: the linear model, if
 # not the first of LINEAR; its rank, while the lanes are unlinked; the string that is followed; the
-# order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states stand; and the
+# order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states lie; and the
 # score by rank. Name -> the values that it may have, if they are few.
 LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "linear", "linear_rank", "word", "order"
 MATRIX, PLANE, SCORE = "matrix", "plane", "score"
@@ -100,7 +100,7 @@ WHY_NO_LINEAR = (
 )
 WHY_TOO_LARGE = "This model has too many numbers to be sent to a browser."
 WHY_NO_NETWORK = (
-    "Networks of such a matrix, or whose outputs are read in such a way, are not drawn."
+    "Networks learned from such a matrix, or with outputs read in this way, are not drawn."
 )
 
 
@@ -120,8 +120,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
     dict
         Words are lists of symbols' numbers, and arrays of float64 are in base64, row by row.
 
-        - "symbols", "separator": the alphabet; "unknown": the number of the symbol as which others
-          are read, or −1; "inTokens": whether words are always split at white space
+        - "symbols", "separator": the alphabet; "unknown": the number of the symbol that stands for
+          others, or −1; "inTokens": whether words are always split at white space
         - "total", "tests": how many training and test strings there are; "counted": the same in
           words; "few": that the test strings are too few for a verdict, or ""
         - "strings": the most frequent training strings, [word, count]; "tested", the same of the
@@ -200,7 +200,7 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
           none is drawn
         - "why" none is drawn
         - "scores": see `explore_payload`
-        - "training": whether it was trained to its end
+        - "training": whether its training finished
         - "starts": how many starts of EM it is the best of; None for a network
         - "curves": of each stage of a network's training, see `_curve`
     """

@@ -38,7 +38,7 @@ def available_bytes() -> int:
 def folder_bytes(folder: Path) -> int:
     """Sum the bytes of the files below a folder.
 
-    Links are not followed; files that disappear meanwhile count as 0.
+    Links are not followed; files that disappear in the meantime count as 0.
     """
     total = 0
     for path, _, names in os.walk(folder):

@@ -38,18 +38,15 @@ TOO_FEW = f"There are fewer than {FEWEST_STRINGS} test strings: too few for an i
 # another test set.
 COVERS = (
     "An interval shows how much a score would change with other test strings, estimated by "
-    "resampling these. Other training "
-    "strings or another seed may change it more. Overlapping intervals do not mean that two "
-    "models are level: Compare shows the "
-    "interval of their difference."
+    "resampling these. Other training strings or another seed may change it more. Overlapping "
+    "intervals do not mean that two models are equally good: Compare shows the interval of their "
+    "difference."
 )
 CAPTION = (
     f"95 % intervals from {NUM_RESAMPLES:,} resamples of the test strings, the same for both "
-    "models. Level: the interval holds 0, "
-    "so these test strings do not tell which model is better. The p value is the level at "
-    "which 0 leaves the interval; it is not "
-    "corrected for the number of scores. Other training strings or another seed may change "
-    "more than this."
+    "models. Level: the interval contains 0, so these test strings do not tell which model is "
+    "better. The p value is the level at which 0 leaves the interval; it is not corrected for the "
+    "number of scores. Other training strings or another seed may change more than this."
 )
 
 
@@ -103,7 +100,7 @@ def compared_table(
 
     `models`: field of `Scores` -> interval, or the value alone as an interval without ends, of each
     model. `differences`: from `paired_differences`. `ahead`: from `leaders`. `together`: whether an
-    interval stands in brackets behind its number; otherwise its ends have columns of their own.
+    interval is in brackets after its number; otherwise its ends have columns of their own.
     """
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.column for score in fields]}
@@ -163,7 +160,7 @@ def lead_sentence(
     has_truth: bool = True,
 ) -> str:
     """State which of two models is better by a score on the same test strings; undecided if the
-    difference's interval holds 0.
+    difference's interval contains 0.
 
     `names` and `scores`: of the two models. `difference`: first − second, from
     `paired_differences`. `has_truth`: `StringScores.has_truth`.
@@ -185,7 +182,7 @@ def lead_sentence(
     verdict = {
         "first": f"{names[0]} is better",
         "second": f"{names[1]} is better",
-        "level": "Undecided: the interval holds 0",
+        "level": "Undecided: the interval contains 0",
     }
     return f"{verdict[ahead]}. {texts} (difference {gap}, 95 % interval {interval})."
 

@@ -380,7 +380,7 @@ def verdicts(
         ]
         if behind:
             sentences.append(
-                f"Not ahead of the {baseline} model at the next symbol ({wer}): "
+                f"Not ahead of the {baseline} model at predicting the next symbol ({wer}): "
                 f"{'; '.join(behind)}."
             )
     by_wer = sorted(learner_scores, key=error)
@@ -479,8 +479,8 @@ def drawn_warnings(draws: Drawn, max_length: int) -> tuple[str, ...]:
         )
     if draws.num_cut:
         sentences.append(
-            f"{draws.num_cut:,} of {draws.num_strings:,} strings reached {max_length:,} "
-            "symbols without an end and were left out."
+            f"{draws.num_cut:,} of {draws.num_strings:,} strings reached {max_length:,} symbols "
+            "without ending and were left out."
         )
     if draws.num_stuck:
         sentences.append(

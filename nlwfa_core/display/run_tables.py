@@ -237,13 +237,15 @@ def diagnostics_table(run: Run) -> Table:
     return {"diagnostic": list(DIAGNOSTIC_TITLES.values()), "value": Numbers.of(cells)}
 
 
-def messages(run: Run) -> list[str]:
-    """Collect the sentences that were stored when the run finished: notes, then warnings, each
-    once.
-    """
-    return list(
-        dict.fromkeys([*(run.sentences or []), *(run.diagnostics or {}).get("warnings", [])])
-    )
+def warnings(run: Run) -> list[str]:
+    """List the warnings that were stored when the run finished."""
+    return list((run.diagnostics or {}).get("warnings", []))
+
+
+def notes(run: Run) -> list[str]:
+    """List the other sentences that were stored when the run finished."""
+    warned = warnings(run)
+    return [sentence for sentence in run.sentences or [] if sentence not in warned]
 
 
 def _shortened(text: str, titles: Mapping[str, str]) -> str:

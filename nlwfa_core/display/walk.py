@@ -110,9 +110,7 @@ def shortest_words(num_symbols: int) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What weights are compared with: its name, and its weights of some words, shape
-    (num_words,).
-    """
+    """A reference for weights: its name, and its weights of some words, shape (num_words,)."""
 
     name: str
     weights: FloatArray
@@ -616,7 +614,9 @@ def stage_payload(data: Data) -> dict[str, Any]:
 
 
 def own_stage_payload(alphabet: Alphabet, words: Words, truth: Comparison | None) -> dict[str, Any]:
-    """Make the same for an automaton without data, with the weights of these words."""
+    """Return the same as `stage_payload` for an automaton without data, with the weights of these
+    words.
+    """
     return {
         "ladder": _ladder(alphabet, words, "f(x), the shortest strings", truth)
     } | _surroundings(alphabet)

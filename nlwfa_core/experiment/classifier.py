@@ -94,9 +94,7 @@ class Classifier:
             )
         check_between("floor", self.floor, 0, 0.5)
         if not (self.priors > 0).all() or abs(self.priors.sum() - 1) > 1e-9:
-            raise RecipeError(
-                f"priors must be positive, with the sum 1; got {self.priors.tolist()}"
-            )
+            raise RecipeError(f"priors must be positive and sum to 1; got {self.priors.tolist()}")
         if missing := [
             label
             for label, model in zip(self.labels, self.models, strict=True)
@@ -112,7 +110,7 @@ class Classifier:
         priors: Mapping[str, float] | None = None,
         floor: float = FLOOR,
     ) -> Classifier:
-        """Make a classifier of models.
+        """Make a classifier from models.
 
         A model without an alphabet knows its symbols by their numbers: "0", "1" …
 
@@ -125,7 +123,7 @@ class Classifier:
         labels = tuple(models)
         if priors is not None and priors.keys() != models.keys():
             raise RecipeError(
-                f"priors must be of the labels {listed(labels)}; got {listed(list(priors))}"
+                f"priors must be for the labels {listed(labels)}; got {listed(list(priors))}"
             )
         shares = np.array([1.0 if priors is None else float(priors[label]) for label in labels])
         total = shares.sum()
@@ -215,7 +213,7 @@ class Confusion:
     ----------
     labels : tuple of str
     counts : array of int, shape (num_labels, num_labels + 1)
-        Rows are true labels, columns those that were given; the last column counts strings that all
+        Rows are true labels, columns the assigned ones; the last column counts strings that all
         models rule out.
     bits_per_string : float
         The mean of −log₂ P(y | x) of the true label y; ∞ if one had the probability 0.

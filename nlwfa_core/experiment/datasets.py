@@ -259,8 +259,8 @@ def file_test_set(
     """Make the test set of a file's strings, with a solution, the true model, both or neither; see
     `TestSet.of`.
 
-    Raises RecipeError if the solution has another length than the file, or gives two equal strings
-    different probabilities: it then belongs to another file.
+    Raises RecipeError if the solution and the file have different lengths, or gives two equal
+    strings different probabilities: it then belongs to another file.
     """
     if solution is not None and len(solution) == len(file.words):
         first, string = distinct(file.words)

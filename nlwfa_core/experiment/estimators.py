@@ -200,7 +200,7 @@ class SpectralWFA(_StringEstimator):
         The size of the basis. If the strings have fewer, all are used, and the rank is lowered to
         what the basis allows.
     alphabet : Alphabet or sequence of str, optional
-        All symbols, among which may be one as which others are read (`Alphabet.of`); without it,
+        All symbols, among which may be one that stands for others (`Alphabet.of`); without it,
         those of the training strings.
     floor : float
         The smallest probability of a next symbol in `score`, so one surprising symbol does not
@@ -376,7 +376,9 @@ class StringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc, un
         """
         rows, labels = list(X), np.asarray(y)
         if len(rows) != len(labels):
-            raise RecipeError(f"X and y must be of one length; got {len(rows)} and {len(labels)}")
+            raise RecipeError(
+                f"X and y must have the same length; got {len(rows)} and {len(labels)}"
+            )
         self.classes_ = np.unique(labels)
         every = as_sample(rows, name="X").alphabet
         strings = {

@@ -49,8 +49,8 @@ def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str,
 
 
 def training_keys(train: Sample) -> str | None:
-    """Make a text of 32 bits for each distinct training string, from which `key_notes` finds the
-    test strings that are among them.
+    """Make a 32-bit key, as text, for each distinct training string, from which `key_notes` finds
+    the test strings that are among them.
 
     It says little about the strings themselves. None if there are more than `MOST_KEYS`, so a
     model's file stays small.
@@ -123,7 +123,7 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
 
 
 def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tuple[str, ...]:
-    """Say how many strings have symbols that an alphabet lacks, and reads as that for the
+    """State how many strings have symbols that an alphabet lacks, and reads as that for the
     unknown; empty if none has.
     """
     which = f"that are read as {alphabet.unknown!r}"
@@ -131,7 +131,7 @@ def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tup
 
 
 def symbol_for_unknown_notes(strings: Sample, train: Sample) -> tuple[str, ...]:
-    """Say what may be unexpected about the symbol for the unknown of `train`, which are some
+    """State what may be unexpected about the symbol for the unknown of `train`, which are some
     strings in an alphabet that has one.
     """
     unknown = train.alphabet.unknown
@@ -155,7 +155,7 @@ def _occurs(symbol: str, strings: Sample) -> bool:
 
 
 def skipped_notes(test: Sample, alphabet: Alphabet) -> tuple[str, ...]:
-    """Say how many strings are left out, because they have symbols that an alphabet lacks; empty
+    """State how many strings are left out, because they have symbols that an alphabet lacks; empty
     if none has.
     """
     notes = _notes_on_symbols(

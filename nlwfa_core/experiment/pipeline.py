@@ -28,7 +28,7 @@ from .results import Result
 
 
 def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
-    """Tell the user what a training does instead of stopping by validation strings, if there are no
+    """Tell the user what training does instead of stopping by validation strings, if there are no
     validation strings.
     """
     if data.validation is not None:

@@ -126,11 +126,11 @@ class DataRecipe(Record):
     alphabet : str
         For "upload": all symbols of the model, separated by spaces; empty for those of the file.
     unseen : str
-        For "upload": what a symbol that the model does not know does to a string: "zero", "skip" or
-        "symbol".
+        For "upload": what happens to a string with a symbol that the model does not know:
+        "zero", "skip" or "symbol".
     unknown : str
-        With unseen "symbol": the symbol as which all others are read, with _ in place of white
-        space; empty for "<unk>".
+        With unseen "symbol": the symbol that stands for all others, with _ in place of white space;
+        empty for "<unk>".
     min_count : int
         With unseen "symbol", and no alphabet: how often a symbol has to occur in the training
         strings to be known.
@@ -149,29 +149,29 @@ class DataRecipe(Record):
     num_strings: int = option(
         20_000,
         title="training strings",
-        help="How many strings to draw, or to learn from at most.",
+        help="Number of strings to draw, or the most to learn from.",
         limit="generated_strings",
         ge=1,
     )
     num_validation: int = option(
         250,
         title="validation strings",
-        help="How many strings to hold back for choices, such as a rank or an epoch; with 0, "
-        "training gets these, too.",
+        help="Number of strings to hold back for choices, such as a rank or an epoch; with 0, "
+        "these are trained on, too.",
         limit="generated_strings",
         ge=0,
     )
     num_test: int = option(
         250,
         title="test strings",
-        help="How many strings to hold back for scores.",
+        help="Number of strings to hold back for scores.",
         limit="generated_strings",
         ge=1,
     )
     seed: int = option(
         0,
         title="seed of the strings",
-        help="Equal seeds draw and split equal strings.",
+        help="Equal seeds draw and split the same strings.",
         ge=0,
         le=LARGEST_SEED,
     )
@@ -186,7 +186,7 @@ class DataRecipe(Record):
     wrap_probability: float = option(
         0.4,
         title="P(S→[S])",
-        help="Probability of S → [S]; S → [] has the rest.",
+        help="Probability of S → [S]; S → [] gets the rest.",
         when={"source": ["dyck"]},
         ge=0,
         le=1,
@@ -255,20 +255,20 @@ class DataRecipe(Record):
     unseen: str = option(
         ZERO,
         title="unseen symbols",
-        help="What a symbol that the model does not know does to a string.",
+        help="What happens to a string with a symbol that the model does not know.",
         choices=UNSEEN,
         when=UPLOAD,
     )
     unknown: Unknown = option(
         UNKNOWN,
         title="symbol for the unknown",
-        help="Symbols that the model does not know are read as this one.",
+        help="The symbol that stands for all symbols the model does not know.",
         when=[UPLOAD, {"unseen": [SYMBOL]}],
     )
     min_count: int = option(
         MIN_COUNT,
         title="occurrences of a known symbol",
-        help="Symbols that occur less often in the training strings are read as the unknown.",
+        help="Symbols that occur less often than this in the training strings count as unknown.",
         when=[UPLOAD, {"unseen": [SYMBOL]}, {"alphabet": [""]}],
         ge=1,
         le=1_000_000,
@@ -409,7 +409,7 @@ class Recipe(Record):
         return {} if self.has(name) else _hankel_needs(self.learning)
 
     def setting(self, name: str) -> Mapping[str, Any]:
-        """Return that on which it depends that a part does not exist."""
+        """Return the fields because of which a part does not exist."""
         return _no_hankel(self.learning)
 
     def to_json(self) -> str:
@@ -469,7 +469,7 @@ def _hankel_needs(learning: LearnerOptions) -> Mapping[str, Sequence[Any]]:
 
 
 def _no_hankel(learning: LearnerOptions) -> Mapping[str, Any]:
-    """Return the options on which it depends that no Hankel matrix is needed."""
+    """Return the options because of which no Hankel matrix is needed."""
     names = ("learner", "objective") if learning.from_hankel else ("learner",)
     return {name: getattr(learning, name) for name in names}
 
@@ -534,8 +534,8 @@ def flat_name(part: str, name: str) -> str:
 
 
 def option_values(recipe: Recipe) -> dict[str, Any]:
-    """List all fields of a recipe that have an effect, also those that follow from others: flat
-    name -> value.
+    """List all fields of a recipe that have an effect, including those that follow from others:
+    flat name -> value.
     """
     values = {
         flat_name(part, name): value

@@ -215,11 +215,11 @@ def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
     values |= {f"loss_{log.stage}": _smallest_loss(log) for log in report.logs}
     values |= {"seconds_learning": outcome.seconds.get("learning")}
     values |= {"seconds": sum(outcome.seconds.get(stage, 0.0) for stage in RUN_STAGES)}
-    return values | {"warnings": " ".join(health.warnings)}
+    return values | {"warnings": " ".join((*health.warnings, *health.notes))}
 
 
 def _smallest_loss(log: TrainingLog) -> float | None:
-    """Return the smallest loss of a training, which is the loss of the model, since a training
-    returns its best weights.
+    """Return the smallest loss of a training run, which is the loss of the model, since a training
+    run returns its best weights.
     """
     return float(log.losses.min()) if len(log.losses) else None

@@ -278,7 +278,7 @@ def _place(name: str) -> str:
     return field if field in ("learner", "source") else f"base.{part}.{field}"
 
 
-# The fields on which it depends whether other fields have an effect.
+# The fields that decide whether other fields have an effect.
 DECIDING = sorted(
     {"learner", "transform"}
     | {
@@ -404,7 +404,7 @@ TIES = "Ties are broken by bits per symbol, then by fewer states."
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where runs of one model stand among others by their validation scores, or by AIC or BIC: a
+    """The rank of one model's runs among others by their validation scores, or by AIC or BIC: a
     sort key, the best first.
 
     `level` is the same for models that the score does not tell apart: how many values are not

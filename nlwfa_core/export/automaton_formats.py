@@ -73,7 +73,7 @@ def pautomac(wfa: WFA) -> str:
 
 
 def openfst(wfa: WFA) -> str:
-    """Write OpenFst's text form of an acceptor over the log semiring: `fstcompile --acceptor
+    """Write OpenFst's text format of an acceptor over the log semiring: `fstcompile --acceptor
     --arc_type=log64`.
 
     An arc's weight is −ln of the automaton's weight. State i becomes state i + 1: state 0 is a new
@@ -107,7 +107,7 @@ def openfst(wfa: WFA) -> str:
 
 
 def openfst_symbols(alphabet: Alphabet) -> str:
-    """Write the table of symbols for the file of `openfst`: `fstcompile --isymbols`, `fstprint
+    """Write the symbol table for the file of `openfst`: `fstcompile --isymbols`, `fstprint
     --isymbols`.
 
     >>> openfst_symbols(Alphabet(("a", "b"))).split()
@@ -118,8 +118,8 @@ def openfst_symbols(alphabet: Alphabet) -> str:
     for symbol in alphabet.symbols:
         if symbol == EPSILON or len(symbol.split()) != 1:
             raise RecipeError(
-                f"OpenFst's tables of symbols have no symbol {symbol!r}: it is that of ε, or "
-                "has white space in it"
+                f"OpenFst's symbol tables can't have the symbol {symbol!r}: it is that of ε, or "
+                "contains white space"
             )
     return "".join(
         f"{symbol}\t{number}\n" for number, symbol in enumerate((EPSILON, *alphabet.symbols))
@@ -142,12 +142,12 @@ def jflap(wfa: WFA, alphabet: Alphabet) -> str:
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     for weight in (float(w) for part in parts for w in part.flat if w not in (0.0, 1.0)):
         raise RecipeError(
-            "JFLAP's automata accept or refuse strings, so all weights must be 0 or 1; got "
+            "JFLAP's automata accept or reject strings, so all weights must be 0 or 1; got "
             f"{format_significant(weight)}."
         )
     if np.count_nonzero(wfa.initial) != 1:
         number = np.count_nonzero(wfa.initial)
-        raise RecipeError(f"JFLAP's automata have one initial state; here are {number}.")
+        raise RecipeError(f"JFLAP's automata have one initial state; this one has {number}.")
     if odd := [symbol for symbol in alphabet.symbols if not symbol.isprintable()]:
         raise RecipeError(f"JFLAP's files can't have the symbol {odd[0]!r}.")
     lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', "<structure>"]

@@ -155,7 +155,7 @@ def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator
 def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
     """List the model's scores with their 95 % intervals.
 
-    Empty if its scores were computed over other test strings than these, or over too few for an
+    Empty if its scores were computed over test strings other than these, or over too few for an
     interval.
     """
     known = intervals(string_scores(result.model, data.test))

@@ -68,7 +68,7 @@ def estimate_hankel(
         sample = sample.in_alphabet(basis.alphabet, "the basis's")
     elif basis.alphabet is not None and basis.alphabet != sample.alphabet:
         raise RecipeError(
-            f"the basis and the sample must have one alphabet; got {basis.alphabet.summary} "
+            f"the basis and the sample must have the same alphabet; got {basis.alphabet.summary} "
             f"and {sample.alphabet.summary}"
         )
     if basis.num_symbols != sample.num_symbols:

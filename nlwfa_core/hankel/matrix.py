@@ -193,7 +193,7 @@ def exact_hankel(
 
 @check_types
 def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string") -> HankelMatrix:
-    """Make H of arrays that were computed elsewhere: H_λ, and one H_σ for each symbol.
+    """Make H from arrays that were computed elsewhere: H_λ, and one H_σ for each symbol.
 
     `learning.learners.fit` learns from the result as from any other matrix. scikit-splearn's
     `Hankel.lhankel` is such a list of arrays. If the matrix has finite rank k and H_λ has the same

@@ -37,12 +37,12 @@ class HankelRecipe(Record):
     num_prefixes: int = option(
         1000,
         title="prefixes",
-        help="How many prefixes are the rows of the Hankel matrix.",
+        help="Number of prefixes: the rows of the Hankel matrix.",
         limit="basis",
         ge=1,
     )
     num_suffixes: int = option(
-        1000, title="suffixes", help="How many suffixes are its columns.", limit="basis", ge=1
+        1000, title="suffixes", help="Number of suffixes: its columns.", limit="basis", ge=1
     )
     statistic: str = option(
         "string",
@@ -59,7 +59,7 @@ class HankelRecipe(Record):
     transform: str = option(
         "none",
         title="transform",
-        help=f"What is done to its entries: {', '.join(TRANSFORMS)}.",
+        help=f"How its entries are transformed: {', '.join(TRANSFORMS)}.",
         choices=TRANSFORMS,
     )
 

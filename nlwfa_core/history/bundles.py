@@ -150,7 +150,7 @@ def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
     names = [entry.filename for entry in entries]
     if LISTING not in names or len(set(names)) != len(names):
         raise RecipeError(
-            f"This is not a bundle of runs: it must have one {LISTING}, and no file twice."
+            f"This is not a bundle of runs: it must have one {LISTING}, and no duplicate files."
         )
     for name in names:
         if name != LISTING and not RUN_FILE.fullmatch(name):

@@ -1,10 +1,10 @@
 """Sessions of a class: who joined, where they are, what they answered and handed in.
 
-A session has a short code, with which students join, and a teacher's token. Whoever has the token
-can read everything in the session, reveal answers, close and delete it; the database holds only a
-hash of it. Members are pseudonyms (see `owners`), with the nicknames that they choose, or without.
-Each answer is committed at once, so a server that dies loses none that it has acknowledged.
-Sessions are deleted `KEEP_DAYS` after they were opened.
+A session has a short code, with which students join, and a teacher's token. Anyone who has the
+token can read everything in the session, reveal answers, close and delete it; the database holds
+only a hash of it. Members are pseudonyms (see `owners`), with the nicknames that they choose, or
+without. Each answer is committed at once, so a server that dies loses none that it has
+acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
 
 Anybody can open sessions and join them, with as many browsers as they like to invent. So what is
 limited is shared in such a way that nobody can use up what others need: sessions that nobody has
@@ -99,7 +99,7 @@ HAND_INS = _table(
 
 @dataclass(frozen=True)
 class Member:
-    """A person in a session; moments are seconds since 1970."""
+    """A person in a session; times are seconds since 1970."""
 
     member: str  # the pseudonym
     nickname: str  # may be empty
@@ -322,8 +322,8 @@ class Classes:
                 "joins_per_minute"
             ):
                 raise RecipeError(
-                    f"Very many people are joining the class session {code} at this moment. "
-                    "Try again in a minute."
+                    f"Too many people are joining the class session {code} at once. Try again in a "
+                    "minute."
                 )
             values = {
                 "session": code,
@@ -558,7 +558,7 @@ class Classes:
     def delete_by_administrator(self, codes: Iterable[str]) -> None:
         """Delete sessions with everything in them.
 
-        Whoever calls this must have the lab's folder or database for their own.
+        The caller must have access to the lab's folder or database.
         """
         with self._engine.begin() as connection:
             _forget(connection, list(codes))
@@ -592,7 +592,7 @@ def _fresh_code(codes: set[str]) -> str:
         code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
         if code not in codes:
             return code
-    raise RecipeError("No code for a new session was found; delete sessions that are over.")
+    raise RecipeError("No unused code was found for a new session; delete sessions that are over.")
 
 
 def _find(connection: sa.Connection, code: str) -> dict[str, Any] | None:
@@ -611,8 +611,8 @@ def _check_open(connection: sa.Connection, code: str) -> dict[str, Any]:
         )
     if session["closed"] is not None:
         raise RecipeError(
-            f"The class session {code} is closed: nothing more is recorded. Your own pages "
-            "go on working."
+            f"The class session {code} is closed: nothing more is recorded. Your own pages still "
+            "work."
         )
     return session
 

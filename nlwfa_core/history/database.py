@@ -148,9 +148,9 @@ def database_errors_as_sentences() -> Iterator[None]:
     except DatabaseRemoved as error:
         log.error("%s", error)
         raise RecipeError(
-            "The history's database was removed or replaced while the lab was running, so "
-            "nothing can be recorded. Please tell "
-            "whoever runs this server: the file has to be put back, or the lab restarted."
+            "The history's database was removed or replaced while the lab was running, so nothing "
+            "can be recorded. Please tell the person who runs this server: the file has to be put "
+            "back, or the lab restarted."
         ) from None
     except (DatabaseError, NoFreeConnection, OSError) as error:
         log.warning("The history can't be reached: %s", error)
@@ -178,8 +178,8 @@ def set_aside(file: Path) -> None:
         with suppress(FileNotFoundError):
             Path(f"{file}{end}").replace(f"{aside}{end}")
     log.error(
-        "The history was damaged, and a new one is begun; names and tags of runs are lost. "
-        "The old file is %s.",
+        "The history was damaged, so a new one was started; names and tags of runs are lost. The "
+        "old file is %s.",
         aside,
     )
 

@@ -211,9 +211,8 @@ def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[
     files = [content for content, title in query.titles if _is_in(word, title)]
     if len(files) > MAX_FILES:
         raise RecipeError(
-            f"{word!r} is in the names of {len(files):,} uploaded files, and a search can "
-            f"have at most {MAX_FILES}: "
-            "write more of the name"
+            f"{word!r} is in the names of {len(files):,} uploaded files, and a search can have at "
+            f"most {MAX_FILES}: type more of the name"
         )
     if files:
         uploaded = sa.or_(*(_option(history, ("data", name)).in_(files) for name in UPLOADS))

@@ -263,7 +263,7 @@ class History(RunLabels):
             if not is_own(engine, home):
                 raise
             engine.dispose()
-            # its tables have other columns than they should: the file is damaged
+            # its tables do not have the columns they should: the file is damaged
             set_aside(home / FILE)
             engine = connect(home, busy_seconds)
         return cls(engine)

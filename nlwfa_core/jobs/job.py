@@ -1,6 +1,6 @@
 """Define jobs: a job is one run of a recipe by a server, with its progress and its state.
 
-Jobs have no lock of their own: whoever uses one holds the lock of its `Runner`.
+Jobs have no lock of their own: callers hold the lock of their `Runner`.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class Job:
         self.report(self.key, self.recipe, self.state)
 
     def note(self, message: Mapping[str, Any]) -> bool:
-        """Record a worker's progress message, unless the job has ended meanwhile.
+        """Record a worker's progress message, unless the job has ended in the meantime.
 
         Returns whether `held` has changed.
         """

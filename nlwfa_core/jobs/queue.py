@@ -4,7 +4,7 @@ Those whom the server knows, such as the members of a class, come before strange
 together have a part of the queue only: a person is a browser, and anybody can invent any number of
 those.
 
-The queue has no lock of its own: whoever uses it holds the lock of its `Runner`.
+The queue has no lock of its own: callers hold the lock of its `Runner`.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class FairQueue:
         """Return the job that leaves a full queue for one of a person whom the server knows; None
         if none does.
 
-        It is the newest one of the stranger who has most, else of the known person who has most, if
-        they would still have more than this one; else of the one whom the server has known for the
-        shortest time, if they have as many and came later.
+        It is the newest job of the stranger with the most jobs, else of the known person with the
+        most, if they would still have more than this one; else of the person whom the server has
+        known for the shortest time, if they have as many and came later.
         """
         if not person.is_known:
             return None

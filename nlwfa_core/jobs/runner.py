@@ -288,9 +288,9 @@ class Runner:
         """Pause a job between two epochs, after `epochs` more; for a queued job these are counted
         from its first epoch.
 
-        A paused job keeps its process, but another worker may compute meanwhile. It continues by
-        itself when all of its sessions have been gone for a minute, or when nobody has touched it
-        for a quarter of an hour.
+        A paused job keeps its process, but another worker may compute in the meantime. It continues
+        by itself when all of its sessions have been gone for a minute, or when nobody has touched
+        it for a quarter of an hour.
 
         Raises RecipeError if the job has ended, if this session did not start it and another
         session wants it too, or if too many jobs are paused.
@@ -377,7 +377,9 @@ class Runner:
             return job
         finished = self._folders.job(key)  # without the lock, because it reads files
         with self._changed:
-            if self._jobs.get(key) is job:  # otherwise another thread has changed it meanwhile
+            if (
+                self._jobs.get(key) is job
+            ):  # otherwise another thread has changed it in the meantime
                 if finished is not None:
                     self._remember(finished)
                     self._durations.note_old(finished)

@@ -1,5 +1,5 @@
-"""Project the states in the middle of a training onto the plane, so successive pictures of
-them do not jump.
+"""Project the states in the middle of training onto the plane, so successive pictures of them do
+not jump.
 
 A picture shows two principal components. These have arbitrary signs, and if their variances are
 nearly equal, they can rotate from one picture to the next. So each picture is rotated or reflected

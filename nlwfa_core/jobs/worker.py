@@ -169,7 +169,7 @@ def read_messages(stream: IO[bytes]) -> Iterator[ProgressMessage | EndMessage]:
 
 
 class Pause:
-    """Holds a training between two epochs. The pause does not change the result.
+    """Holds a training run between two epochs. The pause does not change the result.
 
     >>> pause = Pause()
     >>> pause.hold_after(2)
@@ -207,8 +207,8 @@ class Inbox:
     middle of a run.
 
     `orders`: the messages with experiments to run. `cancelled`: is set when the current experiment
-    has to stop. `saving`: must be held while a result is written: if the input ends meanwhile, the
-    process waits for it before it exits.
+    has to stop. `saving`: must be held while a result is written: if the input ends in the
+    meantime, the process waits for it before it exits.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""Keeps the best model of a training so far, and says when to stop looking for a better one."""
+"""Keeps the best model of a training run so far, and says when to stop looking for a better one."""
 
 from __future__ import annotations
 

@@ -75,6 +75,8 @@ class FitReport:
     start_errors : tuple of float
         The error of each start's model on the rows of H; ∞ for a start that diverged. Empty if
         there was only one start.
+    notes : tuple of str
+        Those of the messages that are no warnings: what they say was meant to be.
     """
 
     learner: str
@@ -87,6 +89,12 @@ class FitReport:
     messages: tuple[str, ...]
     seconds: dict[str, float]
     start_errors: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return the messages that are no notes."""
+        return tuple(message for message in self.messages if message not in self.notes)
 
     def __repr__(self) -> str:
         """Write what was learned, in how many seconds, and the messages."""
@@ -138,9 +146,9 @@ def fit(
     so do networks with `objective="likelihood"`.
 
     The result is always a model of string probabilities. If the matrix counts prefixes or factors,
-    a linear model is converted (Balle et al. 2014). Networks are trained by L-BFGS until
-    their loss hardly falls any more: up to ten states from six starts, of which the first is the
-    SVD of H, and otherwise from the SVD alone.
+    a linear model is converted (Balle et al. 2014). Networks are trained by L-BFGS until their loss
+    barely falls: up to ten states from six starts, of which the first is the SVD of H, and
+    otherwise from the SVD alone.
 
     >>> from nlwfa_core import fit
     >>> strings = ["ab", "ab", "b", "abb"]
@@ -159,19 +167,19 @@ def fit(
     rank : int, optional
         The number of states, and for a PDFA the largest one; in place of the rank in `options`.
     alphabet : Alphabet or sequence of str, optional
-        With strings: all symbols of the model, among which may be one as which others are read
+        With strings: all symbols of the model, among which may be one that stands for others
         (`Alphabet.of`, `frequent_symbols`). By default, those of the strings.
     validation : Sample or strings, optional
         Strings for early stopping, and to choose among several starts; for a PDFA, to choose the
         options of merging. Symbols of other alphabets are renumbered to match the training strings
         or the matrix, and so are those of `strings`.
     strings : Sample or strings, optional
-        With a matrix: the training strings, which a training or a refinement by likelihood needs.
+        With a matrix: the training strings, which training or refinement by likelihood needs.
     cache : FitCache, optional
         With a matrix, or by likelihood: intermediate results of earlier calls on the same matrix or
         strings; `fit` uses them and adds its own.
-    fields
-        Fields of the learner's options, in place of those in `options`; with strings, also those of
+    fields Fields of the learner's options, in place of those in `options`; with strings, as well as
+    those of
         the matrix: `num_prefixes`, `num_suffixes`, `statistic` and `transform`.
 
     Raises
@@ -363,7 +371,8 @@ def _fit_by_likelihood(
     started = perf_counter()
     stage = settings.by_likelihood(train, cache, report, cancelled)
     model = replace(stage.padded.model(), alphabet=train.alphabet)
-    messages = [message for message in (stage.log.message, stage.message) if message]
+    notes = (stage.note,) if stage.note else ()
+    faults = (stage.log.message,) if stage.log.message else ()
     learned = FitReport(
         settings.learner,
         rank=settings.rank,
@@ -372,8 +381,9 @@ def _fit_by_likelihood(
         numerical_rank=None,
         spectral_radius=None,
         logs=(stage.log,),
-        messages=(*messages, *divergence_warnings(model)),
+        messages=(*faults, *notes, *divergence_warnings(model)),
         seconds={"likelihood": perf_counter() - started},
+        notes=notes,
     )
     return Fit(model, learned)
 
@@ -420,6 +430,6 @@ def empty_word_messages(hankel: HankelMatrix, is_linear: bool) -> list[str]:
         else "so the model does not know where strings begin or end"
     )
     return [
-        f"No training string is among the {among} of the basis, {effect}. Take more "
+        f"No training string is among the {among} of the basis, {effect}. Use more "
         f"{' and '.join(empty)}, or another statistic."
     ]

@@ -3,7 +3,7 @@ and Overton, *Nonsmooth optimization via quasi-Newton methods*, Mathematical Pro
 algorithm 2.6, here with quadratic interpolation).
 
 scipy's L-BFGS-B is made for bounds, spends most of its time outside the loss if there are many
-weights, and calls the loss: many networks cannot be trained side by side.
+weights, and calls the loss: many networks cannot be trained at once.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def _solved(R: FloatArray, right: FloatArray, trans: int) -> FloatArray:
 
 
 def minimise(loss_at: LossAt, weights: FloatArray) -> None:
-    """Minimise a loss from some weights on until `loss_at` raises an error, or rounding hides every
-    way down.
+    """Minimise a loss, starting from some weights, until `loss_at` raises an error, or rounding
+    hides every way down.
     """
     loss, gradient = loss_at(weights)
     inverse = InverseHessian(len(weights))

@@ -63,7 +63,8 @@ class SP(HankelLearner):
 
 
 class NetworkLearner(HankelLearner, Networks, ByObjective):
-    """The options of an auto-encoder and a network for each symbol, or of networks by likelihood.
+    """The options of an auto-encoder and a network for each symbol, or of networks trained by
+    likelihood.
 
     >>> from nlwfa_core import options
     >>> options("both.non", rank=3, objective="likelihood")

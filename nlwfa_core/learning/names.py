@@ -1,5 +1,5 @@
-"""The names and texts of what options of learning can be, and the numbers that several modules
-share.
+"""The names and descriptions of the values of learning options, and the numbers that several
+modules share.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ OBJECTIVES = {
 }
 LARGEST_MAP = 2_000  # a step of Levenberg–Marquardt solves a system with this many unknowns
 OPTIMIZERS = {
-    "adamax": "Adamax, the paper's: a given number of epochs",
-    "lbfgs": "L-BFGS, until the loss hardly falls any more",
+    "adamax": "Adamax for a given number of epochs, as in the paper",
+    "lbfgs": "L-BFGS, until the loss barely falls",
 }
 # Of the two steps.
 STEP_OPTIMIZERS = OPTIMIZERS | {
     "lm": "L-BFGS for the factorisation, Levenberg–Marquardt for nonlinear transitions of at most "
-    f"{LARGEST_MAP:,} weights a symbol, L-BFGS for larger ones",
+    f"{LARGEST_MAP:,} weights per symbol, L-BFGS for larger ones",
 }
 STARTS = {
-    "random": "random weights, the paper's",
-    "svd": "the linear model: the SVD of H, then least squares",
+    "random": "random weights, as in the paper",
+    "svd": "the linear model (the SVD of H, then least squares)",
 }
 # Of Adamax's learning rates.
 SCHEDULES = ("constant", "cosine")
 # Where EM of a PFA starts.
 EM_STARTS = {
     "random": "random probabilities",
-    "spectral": "a spectral model, projected on distributions",
-    "split": "one state, split again and again, with EM in between",
+    "spectral": "a spectral model, projected onto distributions",
+    "split": "one state, split repeatedly, with EM in between",
 }
 # What a PFA and a PDFA add to the count of each symbol, and of the end, in each state.
 PSEUDO_COUNT = 0.1
-# Of training to convergence. The epochs are a limit, which most trainings do not reach.
+# Of training to convergence. The epochs are a limit that most training runs do not reach.
 WINDOW = 100  # epochs
 TOLERANCE = 0.01
 CONVERGED_EPOCHS = 4000
@@ -47,7 +47,7 @@ LIKELIHOOD_EPOCHS = 40
 # states end in minima that depend on the start.
 BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES = 0, 10, 6
 # Validation strings choose among the starts whose error on the rows of H is at most this many times
-# the smallest: what they say of the next symbols, they do not say of a string's weight.
+# the smallest: what they say about the next symbols does not hold for a string's weight.
 NEAR_BEST = 1.5
 # For functions learned from values (`learning.functions.fit_values.fit_values`).
 VALUE_REFINEMENTS = {

@@ -66,9 +66,9 @@ def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]
         {"adamax": 1, "lbfgs": BY_RANK, "lm": BY_RANK},
         by="optimizer",
         title="number of starts",
-        help="Starts of steps 1 and 2, or of EM (PFA); the rows of H and validation strings, or "
-        f"the likelihood, choose one. {BY_RANK}: {STARTS_OF_FEW_STATES} for networks up to rank "
-        f"{FEW_STATES} unless Adamax trains, else 1.",
+        help="Number of starts of steps 1 and 2, or of EM (PFA); the rows of H and validation "
+        f"strings, or the likelihood, decide which is used. {BY_RANK}: {STARTS_OF_FEW_STATES} for "
+        f"networks up to rank {FEW_STATES} unless Adamax trains, else 1.",
         when=when,
         ge=BY_RANK,
         le=100,
@@ -123,9 +123,7 @@ class LearnerOptions(Record):
         return needed_learners(self.registry, name, type(self))
 
     def setting(self, name: str) -> Mapping[str, Any]:
-        """Return the learner and the other fields on which it depends that a field has no
-        effect.
-        """
+        """Return the learner and the other fields because of which a field has no effect."""
         return {"learner": self.learner, **super().setting(name)}
 
     @classmethod
@@ -213,7 +211,7 @@ class ByObjective(LearnerOptions):
     ----------
     objective : str
         What is trained on, one of `names.OBJECTIVES`. With "likelihood" there are no two steps, so
-        that none of their options exists: see `learning.likelihood`.
+        none of their options exists: see `learning.likelihood`.
     ridge : float
         For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ; of
         many symbols, the weights of a symbol's map are normal around those of a common map.
@@ -228,7 +226,7 @@ class ByObjective(LearnerOptions):
     ridge: float = option(
         2.0,
         title="ridge",
-        help="Strength of the prior of the weights, by likelihood: their variance is 1 / ridge.",
+        help="Strength of the prior on the weights, for likelihood: their variance is 1 / ridge.",
         when={"objective": ["likelihood"]},
         gt=0,
         le=1_000_000,
@@ -304,7 +302,7 @@ class Networks(LearnerOptions):
     epochs_factorisation: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the factorisation",
-        help="Epochs of step 1 at most; the weights of the best one are kept.",
+        help="The most epochs of step 1; the weights of the best one are kept.",
         limit="epochs",
         when=(
             BY_MATRIX,
@@ -315,7 +313,7 @@ class Networks(LearnerOptions):
     epochs_transitions: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the transitions",
-        help="Epochs of step 2 at most; the weights of the best one are kept.",
+        help="The most epochs of step 2; the weights of the best one are kept.",
         limit="epochs",
         when=(
             BY_MATRIX,
@@ -329,7 +327,7 @@ class Networks(LearnerOptions):
     tolerance: float = option(
         TOLERANCE,
         title="tolerance",
-        help=f"L-BFGS stops when {WINDOW} epochs lowered the loss by less than this share.",
+        help=f"L-BFGS stops when {WINDOW} epochs lower the loss by less than this fraction.",
         when=(BY_MATRIX, {"optimizer": ["lbfgs", "lm"]}),
         ge=0,
         lt=1,
@@ -361,7 +359,7 @@ class Networks(LearnerOptions):
     schedule: str = option(
         "constant",
         title="schedule of the learning rates",
-        help="How the learning rates of steps 1 and 2 develop (Adamax).",
+        help="Schedule of the learning rates of steps 1 and 2 (Adamax).",
         choices=SCHEDULES,
         when={"optimizer": ["adamax"]},
     )
@@ -421,7 +419,7 @@ class Refined(LearnerOptions):
         {"hankel": CONVERGED_EPOCHS, "likelihood": LIKELIHOOD_EPOCHS},
         by="refine",
         title="epochs of the refinement",
-        help="Epochs of step 3 at most; the weights of the best one are kept.",
+        help="The most epochs of step 3; the weights of the best one are kept.",
         limit="epochs",
         when={"refine": REFINED},
         ge=0,
@@ -451,7 +449,7 @@ class Refined(LearnerOptions):
     batch: int = option(
         500,
         title="strings per step",
-        help="Strings in a step of the refinement by likelihood.",
+        help="Strings in each step of the refinement by likelihood.",
         when={"refine": ["likelihood"]},
         ge=1,
         le=limits.ceiling("generated_strings"),
@@ -471,18 +469,19 @@ class Refined(LearnerOptions):
     dropout: float = option(
         0.0,
         title="dropout of states",
-        help="Share of the states' entries left out in a step of the refinement by likelihood.",
+        help="Share of the states' entries that each step of the refinement by likelihood leaves "
+        "out.",
         when={"refine": ["likelihood"]},
         ge=0,
         lt=1,
     )
-    # For "likelihood": the number of random starts besides the model of steps 1 and 2. The best
-    # result is returned: the best on the validation strings if there are any, and otherwise on the
-    # training data.
+    # For "likelihood": the number of random starts, in addition to the model of steps 1 and 2. The
+    # best result is returned: the best on the validation strings if there are any, and otherwise on
+    # the training data.
     restarts: int = option(
         0,
         title="additional random starts",
-        help="Random starts of the refinement by likelihood, besides the model of the two steps.",
+        help="Random starts of the refinement by likelihood, in addition to the two-step model.",
         when={"refine": ["likelihood"]},
         ge=0,
         le=100,
@@ -490,7 +489,7 @@ class Refined(LearnerOptions):
     refinement_seed: int = option(
         0,
         title="seed of the refinement",
-        help="Equal seeds refine equal models alike.",
+        help="Equal seeds refine equal models in the same way.",
         when={"refine": REFINED},
         ge=0,
         le=LARGEST_SEED,
@@ -520,12 +519,12 @@ class FromValues(LearnerOptions):
         help=f"A third step: {', '.join(VALUE_REFINEMENTS)}.",
         choices=VALUE_REFINEMENTS,
     )
-    # For "values": the number of random starts besides the model of steps 1 and 2. The best result
-    # is returned.
+    # For "values": the number of random starts, in addition to the model of steps 1 and 2. The best
+    # result is returned.
     restarts: int = option(
         RESTARTS,
         title="additional random starts",
-        help="Random starts of the refinement by values, besides the model of the two steps.",
+        help="Random starts of the refinement by values, in addition to the two-step model.",
         when={"refine": ["values"]},
         ge=0,
         le=100_000,

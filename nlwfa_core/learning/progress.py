@@ -53,7 +53,7 @@ class NetworkState:
     divided by its largest entry.
     """
 
-    # inputs, outputs (num_rows, num_columns): a part of H, and what the network makes of it
+    # inputs, outputs (num_rows, num_columns): a part of H, and what the network computes from it
     inputs: FloatArray
     # (num_rows, width_i): what the units of each hidden layer compute, for each row
     layers: tuple[FloatArray, ...]
@@ -67,7 +67,7 @@ class NetworkState:
 
 @dataclass(frozen=True, eq=False)
 class RowStates:
-    """The states of the n most frequent prefixes at one moment of a training."""
+    """The states of the n most frequent prefixes at one moment of training."""
 
     rows: IntArray  # (n,): the numbers of the prefixes' rows in the Hankel matrix
     states: FloatArray  # (n, rank): the state of each prefix at this moment
@@ -113,7 +113,7 @@ def never() -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TrainingLog:
-    """The record of a training.
+    """The record of a training run.
 
     It is finished if it ended at a stationary point of the loss that it minimised: if the norm of
     the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the optimiser,
@@ -333,7 +333,7 @@ def loss_points(
 
 
 def training_state(stages: Sequence[str]) -> str:
-    """State in a word or two whether a training is finished, from the states of its stages.
+    """State in a word or two whether training is finished, from the states of its stages.
 
     >>> (
     ...     training_state([EXACT, COMPLETE]),

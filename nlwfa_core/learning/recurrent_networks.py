@@ -143,7 +143,7 @@ def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]
 
 @dataclass(frozen=True)
 class Training:
-    """The settings of the training of a recurrent network.
+    """The settings for training a recurrent network.
 
     Attributes
     ----------

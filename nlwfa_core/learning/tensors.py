@@ -1,4 +1,4 @@
-"""Define what the modules share that train with torch: the type of numbers, one thread, and a fast
+"""Define what the modules that train with torch share: the type of numbers, one thread, and a fast
 tanh.
 """
 

@@ -57,7 +57,7 @@ class FitCache:
         auto-encoder itself. With Adamax, fac.non and both.non have the same auto-encoder, because
         they differ only in step 2.
     paths : dict
-        The learner, the ridge and the seed of a training by likelihood -> the last such path, with
+        The learner, the ridge and the seed of training by likelihood -> the last such path, with
         the networks of all ranks up to the largest that was asked for.
     """
 

@@ -36,8 +36,8 @@ NEEDS_LIKELIHOOD = (
 )
 
 WEIGHTS_COUNT = (
-    "All weights of a network count as parameters: an upper bound, with which AIC and BIC favour "
-    "small networks."
+    "All weights of a network count as parameters: an upper bound, so AIC and BIC favour small "
+    "networks."
 )
 
 
@@ -118,8 +118,8 @@ def num_parameters(model: Model | HasModel) -> int:
         weights = one.inputs, one.recurrent, one.recurrent_bias, one.output, one.output_bias
         return sum(array.size for array in weights)
     raise RecipeError(
-        "parameters are counted of a WFA, an NLWFA, an n-gram, a GRU or an LSTM; "
-        f"got a {type(one).__name__}"
+        "parameters can be counted only for a WFA, an NLWFA, an n-gram, a GRU or an LSTM; got a "
+        f"{type(one).__name__}"
     )
 
 
@@ -194,7 +194,7 @@ def information_criteria(model: Model | HasModel, strings: SampleLike) -> Inform
 
 
 def _why_no_distribution(model: Model) -> str:
-    """Say why a model's weights do not sum to 1; empty if they do."""
+    """Explain why a model's weights do not sum to 1; empty if they do."""
     if isinstance(model, WFA):
         total = model.total_weight()
         if not abs(total - 1) <= SUM_ERROR:

@@ -43,6 +43,8 @@ class Diagnostics:
         The numerical rank of H_λ, or the requested rank if that is smaller.
     warnings : tuple of str
         Sentences for the user, from learning and about the outputs.
+    notes : tuple of str
+        Sentences from learning that warn of nothing.
     """
 
     spectral_radius: float | None
@@ -54,6 +56,7 @@ class Diagnostics:
     share_nonfinite: float
     numerical_rank: int | None
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 # Field of `Diagnostics` -> its title on pages, in reports and on the command line.
@@ -120,7 +123,10 @@ class LearningReport(Protocol):
     """Describes the fields of a `learning.fitting.FitReport` that diagnostics contain, too."""
 
     @property
-    def messages(self) -> tuple[str, ...]: ...
+    def warnings(self) -> tuple[str, ...]: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
     @property
     def numerical_rank(self) -> int | None: ...
@@ -133,7 +139,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     Without it, its rank and its warnings are not part of the diagnosis.
     """
     masses = masses_by_length(model)
-    warnings = list(report.messages if report else divergence_warnings(model))
+    warnings = list(report.warnings if report else divergence_warnings(model))
     for count, what in (
         (scores.num_nonfinite, "an output that is not a finite number"),
         (
@@ -167,6 +173,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
         share_nonfinite=scores.num_nonfinite / scores.num_words,
         numerical_rank=report.numerical_rank if report else None,
         warnings=tuple(warnings),
+        notes=report.notes if report else (),
     )
 
 

@@ -13,7 +13,7 @@ of distinct test strings. Then T and the sum of the model's outputs over it stay
 the frequencies P* are resampled.
 
 **What an interval covers** is the chance in drawing the test strings, and nothing else: neither
-other training strings, nor other seeds of a training, nor strings from another source. `seeds` has
+other training strings, nor other training seeds, nor strings from another source. `seeds` has
 intervals over seeds.
 
 **How**: `string_scores` computes once what each string contributes to each score. A matrix that
@@ -430,8 +430,8 @@ def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Flo
 
 
 def least_resamples(confidence: float) -> int:
-    """Return the number of resamples from which on the ends of an interval are inside the smallest
-    and the largest.
+    """Return the smallest number of resamples with which the ends of an interval are inside the
+    smallest and the largest.
 
     >>> least_resamples(0.95), least_resamples(0.5)
     (39, 3)

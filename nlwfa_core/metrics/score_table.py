@@ -244,8 +244,8 @@ class Scores:
     are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
     have the truth or the prefixes that it needs. A score is nan, printed as "undefined", if it
     can't be computed: `why_undefined` says why. `num_unknown` counts the test strings with a symbol
-    that the model does not know: their weight is 0, unless its alphabet has a symbol as which they
-    are read.
+    that the model does not know: their weight is 0, unless its alphabet has a symbol that stands
+    for them.
 
     Scores are printed as a table, also in a notebook.
 
@@ -314,7 +314,7 @@ class Scores:
 
     @property
     def perplexity(self) -> float:
-        """2 to the power of the log₂ Pautomac score. From 2¹⁰²⁴ on, it is ∞."""
+        """2 to the power of the log₂ Pautomac score. From 2¹⁰²⁴ up, it is ∞."""
         return _power(self.log2_pauto)
 
     def __repr__(self) -> str:

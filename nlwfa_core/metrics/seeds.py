@@ -3,8 +3,8 @@ separately, and the best model.
 
 Two models on the same seeds are compared by their differences, seed by seed. `paired_t_interval`
 assumes a normal distribution of the differences; `signed_rank_interval` does not, and accepts
-infinite scores. These intervals cover whatever changes with the seed: the start of a training and,
-if a seed also draws the strings, the strings. `intervals` has intervals over test strings instead.
+infinite scores. These intervals cover whatever changes with the seed: the start of training and, if
+a seed also draws the strings, the strings. `intervals` has intervals over test strings instead.
 """
 
 from __future__ import annotations

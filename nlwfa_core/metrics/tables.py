@@ -3,8 +3,7 @@ JSON with all digits.
 
 A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or
 text. Titles and units of scores come from `metrics.score_table.SCORES`. All tables that people may
-open
-in a spreadsheet are written as CSV by `csv_text`.
+open in a spreadsheet are written by `csv_text`.
 """
 
 from __future__ import annotations
@@ -118,8 +117,7 @@ def with_sign(value: float | None, text: str) -> str:
 
 
 def format_scores_apart(values: Sequence[float | None], form: str = ".3f") -> tuple[str, ...]:
-    """Write scores that are set against each other: with more digits, where two that differ would
-    look equal.
+    """Write scores that are compared, with more digits where two different ones would look equal.
 
     >>> (
     ...     format_scores_apart([0.50312, 0.50338]),

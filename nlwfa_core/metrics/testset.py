@@ -269,7 +269,7 @@ class TestSet:
         Raises
         ------
         RecipeError
-            If a solution has another length than the rows.
+            If the lengths of a solution and the rows differ.
         """
         check_type("rows", rows, Words)
         check_type("solution", solution, np.ndarray | None)
@@ -325,7 +325,7 @@ class TestSet:
 def as_test_set(
     strings: TestSet | SampleLike, alphabet: Alphabet | None, name: str = "test"
 ) -> TestSet:
-    """Make a test set of strings, whose target is their frequencies; a test set stays as it is.
+    """Make a test set from strings, whose target is their frequencies; a test set stays as it is.
 
     Written strings get the numbers of an alphabet, to which their other symbols are added.
     """
@@ -353,7 +353,7 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
     if own is not None and true is not None and own != true:
         raise RecipeError(
-            f"the true model and the model must have one alphabet; got {true.summary}, and "
+            f"the true model and the model must have the same alphabet; got {true.summary}, and "
             f"{known.summary}"
         )
     if (alphabet := own or true) is not None:

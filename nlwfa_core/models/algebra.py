@@ -220,7 +220,7 @@ def norm(wfa: WFA) -> float:
 
 @check_types
 def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
-    """Return whether Σ_x |f(x)| over all strings is finite; None if that can't be decided with so
+    """Return whether Σ_x |f(x)| over all strings is finite; None if that can't be decided with this
     many products of matrices.
 
     Theorem (Bailly and Denis 2009): for the smallest automaton of f, the sum is finite if and only

@@ -1,5 +1,5 @@
-"""What every model can do for a person at a Python prompt: `model("a b")`, `model.next("a b")`,
-`model.sample(100)`.
+"""The methods that every model has for a person at a Python prompt: `model("a b")`,
+`model.next("a b")`, `model.sample(100)`.
 """
 
 from __future__ import annotations

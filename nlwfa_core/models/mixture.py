@@ -1,10 +1,10 @@
 """Combine models, with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
 
 By string, f(x) = Σ_m w_m f_m(x). Such a mixture of WFAs is a WFA, their direct sum: states and
-transitions stand side by side, and the initial weights are shared out. A mixture of other models is
-a `Mixture`, which computes all of them. After a prefix u, the score of a next symbol σ is Σ_m w_m
-f_m(uσΣ*), so a model under which u is unlikely has little influence; after a long prefix, often a
-single model decides.
+transitions are placed side by side, and the initial weights are shared out. A mixture of other
+models is a `Mixture`, which computes all of them. After a prefix u, the score of a next symbol σ is
+Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence; after a long prefix,
+often a single model decides.
 
 By symbol, p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after every prefix. This
 is how language models are usually interpolated (Jelinek and Mercer 1980). It predicts next symbols

@@ -116,13 +116,13 @@ def save(
     Raises
     ------
     RecipeError
-        If the model holds nan or ∞, it has another alphabet than `alphabet`, `info` can't be
+        If the model holds nan or ∞, its alphabet is not `alphabet`, `info` can't be
         written as JSON, a file would be too large, or the folder can't be written.
     TypeError
         If models of this kind can't be saved.
     """
     if not str(path):
-        raise RecipeError("path must name a folder; got an empty text")
+        raise RecipeError("path must name a folder; got empty text")
     directory = Path(path)
     model = model_of(model)
     if not isinstance(model, StoredModel):

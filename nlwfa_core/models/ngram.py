@@ -79,8 +79,8 @@ class NGram(ChainModel, Methods):
       number of distinct symbols that follow h.
     - "kneser-ney" (modified; Chen and Goodman 1999, §3): n(h a) = c(h a) − D, and r(h) is the sum
       of the discounts D over the symbols that follow h. D depends on the length of h, and on
-      whether c(h a) is 1, 2 or larger. For a history that can be longer, c(h a) is not how often,
-      but after how many different symbols h a occurs.
+      whether c(h a) is 1, 2 or larger. For a history that can be longer, c(h a) counts the
+      different symbols after which h a occurs, not its occurrences.
 
     >>> bigram = NGram.fit(["ab", "ab", "b"], order=2)
     >>> {symbol: round(probability, 3) for symbol, probability in bigram.next("a").items()}

@@ -1,11 +1,11 @@
 """The span of an automaton's states, with bounds of rounding errors, and the automaton that is
 projected onto it.
 
-A state that lies in the span of others, but for rounding errors, must not count as a new direction;
-a small true direction must. So every number carries a bound of its error (a running error analysis;
-Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.3), and counts as zero by the
-rule of `rounding`. That is decided entry by entry, too: noise in an entry that should be 0 would
-otherwise lead to states that no string reaches.
+A state that lies in the span of others, except for rounding errors, must not count as a new
+direction; a small true direction must. So every number carries a bound of its error (a running
+error analysis; Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.3), and counts as
+zero by the rule of `rounding`. That is decided entry by entry, too: noise in an entry that should
+be 0 would otherwise lead to states that no string reaches.
 
 Sources: Schützenberger 1961; Tzeng 1992.
 """

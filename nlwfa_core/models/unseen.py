@@ -2,7 +2,7 @@
 and what follows it the score 0.
 
 So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if
-there is no such symbol, or if its alphabet has a symbol as which all others are read.
+there is no such symbol, or if its alphabet has a symbol that stands for all others.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _have_any(words: Words, is_meant: Mask) -> Mask:
 
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
-    """Raise RecipeError if every word, but for λ, has a symbol that is not among the first ones,
+    """Raise RecipeError if every word, except λ, has a symbol that is not among the first ones,
     those of an alphabet; or, with a symbol for the unknown, only such symbols: the words belong to
     another model.
     """

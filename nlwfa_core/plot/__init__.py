@@ -448,7 +448,7 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
     """Draw a linear model as a graph: states from left to right by their distance from α₀, an arrow
     for each pair of states.
 
-    An arrow's label has its symbols and weights; below a state stand its weights in α₀ and α∞. An
+    An arrow's label has its symbols and weights; below a state are its weights in α₀ and α∞. An
     arrow is orange if a weight of it is negative. The graph is that of the States page, and depends
     on the basis in which the model is written.
 
@@ -525,8 +525,8 @@ def curves(
     scores: Mapping[str, Mapping[float, float | Iterable[float] | Interval | Spread]],
     ax: Axes | None = None,
     *,
-    x_label: str = "",
-    y_label: str = "",
+    x_label: str = "rank",
+    y_label: str = "score",
     log_x: bool = False,
     log_y: bool = False,
     confidence: float = CONFIDENCE,
@@ -540,7 +540,6 @@ def curves(
 
     >>> ax = curves(
     ...     {"SP": {1: [0.5, 0.6], 2: [0.3, 0.4]}, "5-gram": {1: 0.45, 2: 0.45}},
-    ...     x_label="rank",
     ...     y_label="WER",
     ... )
     >>> [line.get_label() for line in ax.lines], ax.lines[0].get_ydata().round(9).tolist()

@@ -27,7 +27,8 @@ class Budget:
         The largest number of states of the model, that of all its components together if it is a
         mixture.
     threads : int
-        How many trainings run side by side; 0 for one per processor, but at most MOST_THREADS.
+        How many training runs go on at the same time; 0 for one per processor, but at most
+        MOST_THREADS.
     seed : int
     clock : str
         One of `CLOCKS`. On a machine that does other work at the same time, processor time makes
@@ -56,7 +57,7 @@ class Budget:
 
     @property
     def number_of_threads(self) -> int:
-        """Return how many trainings run side by side."""
+        """Return how many training runs go on at the same time."""
         if self.threads:
             return self.threads
         processors = (

@@ -1,4 +1,6 @@
-"""What a search compares: models with their bits and their recipes, families, and the result."""
+"""The candidates that a search compares: models with their bits and their recipes, families, and
+the result.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ class FamilyResult:
     title: str  # of its best candidate
     num_states: int  # num_states, num_candidates: of the best candidate; of the family
     num_candidates: int
-    seconds: float  # the time of all its trainings, added up over the threads
+    seconds: float  # the time of all its training runs, added up over the threads
     # bits, perplexity: of the best candidate, on the validation strings: bits per symbol, and 2 to
     # the power of the bits per string
     bits: float

@@ -4,16 +4,16 @@ and a mixture at the end.
 The families are n-grams (a baseline, which has no states), spectral learning, deterministic
 automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA by likelihood and, on request, an LSTM.
 All are compared by their bits per symbol on validation strings. First each family is tried with
-small effort and several numbers of states. Then time goes, in short turns, to the trainings of EM
-that promise the fewest bits: a training's promise is its loss now minus what the last half of its
-iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
+small effort and several numbers of states. Then time goes, in short turns, to the training runs of
+EM that promise the fewest bits: a training's promise is its loss now minus what the last half of
+its iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
 again whenever one has converged: another seed, another start, or more states. Networks of few
 symbols grow from rank to rank, at once while that is cheap. Of many symbols they train for long if
 a short training was near the best model. If an LSTM was near it, further ones are trained while
 there is time. At the end, `mixing` chooses a model or a mixture, which then learns from all
 strings.
 
-Which trainings run depends on the clock. Each of them has a recipe with a seed and its number of
+What is trained depends on the clock. Each training run has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
 `merging.fit_pdfa`, `fitting.fit`, `NGram.fit`, `recurrent_networks.fit_recurrent`.
 """
@@ -133,8 +133,8 @@ def search(
         own, everything = whole, None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
-    strings = own, held_out, everything
-    stop, others = stop or threading.Event(), frozenset(other_models)
+    strings, others = (own, held_out, everything), frozenset(other_models)
+    stop = stop or threading.Event()
     return _Search(strings, budget, stop, report, log, others, for_ranking).run()
 
 

@@ -35,12 +35,12 @@ from .candidates import Candidate, title_of
 
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
-# Models of a mixture of next symbols are this near the best. Rankings are compared on at most so
+# Models of a mixture of next symbols are this near the best. Rankings are compared on at most this
 # many prefixes, fewer if there would be more scores of next symbols than this; those of the best
-# few models stand beside those of mixtures.
+# few models are compared with those of mixtures.
 SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
-# with which a model is tried in a mixture, besides larger ones: beside a much better model, half is
-# too much
+# with which a model is tried in a mixture, in addition to larger ones: next to a much better model,
+# half is too much
 TRIAL_SHARE = 0.1
 
 

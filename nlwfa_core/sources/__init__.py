@@ -11,14 +11,14 @@
 - `other_files`: recognises files of other fields, so none is read as strings of words.
 - `other_formats`: reads some of these: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
   Abbadingo.
-- `letters`: says what can't be seen in symbols: letters in two forms, characters without width,
+- `letters`: reports what can't be seen in symbols: letters in two forms, characters without width,
   other empty words.
 - `string_files`: reads strings from the bytes of a file, in any format.
 - `labels`: reads a table with a column of labels, as a file of strings for each label.
 - `preview`: shows the beginning of a file, and what can be chosen about it.
 - `value_files`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
-- `exchange`: reads automata from OpenFst's text form and from JSON.
+- `exchange`: reads automata from OpenFst's text format and from JSON.
 - `jflap`: reads finite automata of JFLAP.
 - `spice`: reads and writes prefixes, targets and rankings of the SPiCe competition.
 - `counting`: counts the strings of files that do not fit into memory, with a proven bound on the

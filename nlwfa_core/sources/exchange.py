@@ -1,5 +1,5 @@
-"""Reads automata that other programs wrote as text: OpenFst's text form with its tables of symbols,
-and our own JSON of weights.
+"""Reads automata that other programs wrote as text: OpenFst's text format with its tables of
+symbols, and our own JSON of weights.
 
 `export.automaton_formats` writes both; what it writes is read back as the same automaton (OpenFst's
 weights are logarithms, so their last digit may differ). PAutomaC's models are read in `pautomac`.
@@ -52,7 +52,7 @@ def automaton_format(data: bytes) -> str:
 @check_types
 def read_weights_json(data: bytes | Path) -> WFA:
     """Read an automaton from JSON with the fields "initial", "transitions", "termination" and,
-    optionally, "symbols", and "unknown", the one as which all others are read.
+    optionally, "symbols", and "unknown", the one that stands for all others.
 
     `nlwfa export --to json` writes this form, with all digits of every weight.
 
@@ -76,7 +76,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
         try:
             array = np.array(content[name], dtype=np.float64)
         except (ValueError, TypeError, OverflowError):
-            raise FormatError(f"{name} must be lists of numbers, all of one length") from None
+            raise FormatError(f"{name} must be lists of numbers, all of the same length") from None
         if not _holds_numbers(content[name]):
             raise FormatError(f"{name} must hold numbers, and no text, true or false")
         if not np.isfinite(array).all():
@@ -90,9 +90,9 @@ def read_weights_json(data: bytes | Path) -> WFA:
     if symbols is not None and not (
         isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)
     ):
-        raise FormatError("symbols must be a list of texts")
+        raise FormatError("symbols must be a list of strings")
     if not isinstance(content.get("unknown"), str | None):
-        raise FormatError("unknown must be one of the symbols, a text")
+        raise FormatError("unknown must be one of the symbols, as text")
     try:
         alphabet = (
             Alphabet.numbered(num_symbols)
@@ -107,8 +107,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
 
 @check_types
 def read_symbol_table(data: bytes | Path) -> dict[str, int]:
-    """Read a table of symbols of OpenFst: a line for each, with its name and its number. Number 0
-    is ε.
+    """Read a symbol table of OpenFst: a line for each, with its name and its number. Number 0 is ε.
 
     >>> read_symbol_table(b"<eps> 0\\na 1\\nb 2\\n")
     {'<eps>': 0, 'a': 1, 'b': 2}
@@ -161,7 +160,7 @@ def read_openfst(
     check_one_of("semiring", semiring, SEMIRINGS)
     check_one_of("labels", labels, LABELS)
     if labels == "names" and symbols is None:
-        raise RecipeError("labels = 'names' needs the table of symbols")
+        raise RecipeError("labels = 'names' needs the symbol table")
     cleaned = clean(bytes_of(data))
     check_no_other_file(first_rows(cleaned), READS)
     arcs, ends, states = _openfst_rows(
@@ -176,7 +175,7 @@ def read_openfst(
     else:
         named = {number: name for name, number in symbols.items() if number != EPSILON}
         if unknown := sorted(used - named.keys()):
-            raise FormatError(f"label {unknown[0]} is not in the table of symbols")
+            raise FormatError(f"label {unknown[0]} is not in the symbol table")
         index = {number: place for place, number in enumerate(sorted(named))}
         alphabet = Alphabet(tuple(named[number] for number in sorted(named)))
     transitions, empty, termination = (
@@ -242,7 +241,7 @@ def _openfst_rows(
         elif fields[2] in names:
             arcs.append((ends_of[0], ends_of[1], names[fields[2]], weight))
         else:
-            raise FormatError(f"label {quoted(fields[2])} is not in the table of symbols", line)
+            raise FormatError(f"label {quoted(fields[2])} is not in the symbol table", line)
     return arcs, ends, states
 
 
@@ -282,10 +281,9 @@ def _labels_of_arcs(rows: list[tuple[int, list[str]]]) -> int:
         line, fields = pairs[is_equal.index(False)]
         raise FormatError(
             "the fourth field of an arc may be an output label or a weight; got "
-            f"{quoted(' '.join(fields))}: "
-            "print acceptors with fstprint --acceptor, write weights with a decimal point, "
-            "such as 2.0, and "
-            "make an acceptor of a transducer by fstproject",
+            f"{quoted(' '.join(fields))}: print acceptors with fstprint --acceptor, write weights "
+            "with a decimal point, such as 2.0, and turn a transducer into an acceptor with "
+            "fstproject",
             line,
         )
     return 1

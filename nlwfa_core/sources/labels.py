@@ -89,7 +89,8 @@ def split_by_label(data: bytes, label_column: str, reading: Reading) -> dict[str
             counts.setdefault(label, Counter())
             if len(counts) > MOST_LABELS:
                 raise FormatError(
-                    f"there must be at most {MOST_LABELS} labels; {label[:20]!r} is one more", line
+                    f"there must be at most {MOST_LABELS} labels; {label[:20]!r} is one too many",
+                    line,
                 )
 
     reader = CsvCells(lambda: line_blocks(cleaned), "label", table).check(None, [], check_labels)

@@ -43,8 +43,7 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
     notes = []
     if invisible := [symbol for symbol in symbols if INVISIBLE.search(symbol)]:
         notes.append(
-            f"{plural(len(invisible), 'symbol')} with characters that can't be seen: "
-            f"{_escaped(invisible)}."
+            f"{plural(len(invisible), 'symbol')} with invisible characters: {_escaped(invisible)}."
         )
     if controls := [symbol for symbol in symbols if CONTROL.search(symbol)]:
         notes.append(
@@ -52,8 +51,8 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
         )
     if misread := [symbol for symbol in symbols if MISREAD.search(symbol)]:
         notes.append(
-            f"{plural(len(misread), 'symbol')} of a text that was saved in another encoding "
-            f"than it was read: {_escaped(misread)}."
+            f"{plural(len(misread), 'symbol')} of text that was saved in one encoding and read in "
+            f"another: {_escaped(misread)}."
         )
     return notes + _two_forms(symbols)
 
@@ -86,8 +85,8 @@ def _two_forms(symbols: Sequence[str]) -> list[str]:
     remark = f", but {listed(both)} is one, too" if both else ""
     names = listed([f"U+{ord(accent):04X}" for accent in accents])
     return [
-        f"Accents are symbols of their own ({names}){remark}: save the file with composed "
-        "letters (NFC) if they should not be."
+        f"Accents are symbols of their own ({names}){remark}: save the file with composed letters "
+        "(NFC) if they should not be."
     ]
 
 

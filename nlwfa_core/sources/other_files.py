@@ -24,7 +24,7 @@ LONGEST_HEAD = 2**13  # characters of a line that are examined
 MOST = 0.75
 ALIGNED = re.compile(r"( *)([0-9]+) (\S.*)")
 WHOLE = re.compile(r"-?[0-9]+")
-# What stands in front of automata that have comments.
+# What comes before automata that have comments.
 COMMENT = re.compile(r"//|/\*|\*|#")
 # Penn Treebank's and Universal Dependencies' parts of speech.
 PARTS_OF_SPEECH = frozenset(
@@ -44,7 +44,7 @@ class Rule:
     # the first lines that are not blank -> whether they are those of such a file
     matches: Predicate
     # what to do, for somebody who wants to learn from this file; nothing if it has a format
-    remedy: str = "write its strings on lines of their own, with spaces between the symbols"
+    remedy: str = "write each of its strings on a separate line, with spaces between the symbols"
     format: str = ""  # the format by which it is read; empty if it is refused
 
 
@@ -236,7 +236,7 @@ def _is_conll(rows: Sequence[str]) -> bool:
 
 
 def _has_ids(rows: Sequence[str]) -> bool:
-    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 … anew
+    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 … again
     in each sentence.
     """
     columns = [row.split("\t") for row in rows]
@@ -318,13 +318,13 @@ LABELLED = re.compile(r"-?[0-9]+\s+[0-9]+(\s|$)")
 
 
 def is_labelled(row: str) -> bool:
-    """Return whether a line is a label, a length, and as many symbols, perhaps with attributes."""
+    """Return whether a line is a label, a length and that many symbols, perhaps with attributes."""
     tokens = row.split()
     return LABELLED.match(row.strip()) is not None and tokens[1] == str(len(tokens) - 2)
 
 
 def has_length(row: str) -> bool:
-    """Return whether a line is a whole number, and as many whole numbers behind it."""
+    """Return whether a line is a whole number, followed by that many whole numbers."""
     tokens = row.split()
     return all(token.isdecimal() for token in tokens) and tokens[0] == str(len(tokens) - 1)
 
@@ -444,7 +444,7 @@ RULES = (
     Rule("an Aldebaran file (.aut)", _first(r"des\s*\([0-9\s\"]+,[0-9\s]+,[0-9\s]+\)"), AUTOMATON),
     Rule("a BA file", _every(r"\[\w+\]|\S+,\[\w+\]->\[\w+\]"), AUTOMATON),
     Rule("a foma file", _first("##foma-net"), AUTOMATON),
-    Rule("an OpenFst table of symbols", _is_symbol_table, AUTOMATON),
+    Rule("an OpenFst symbol table", _is_symbol_table, AUTOMATON),
     Rule("an ARPA file (n-grams)", lambda rows: any(row.strip() == "\\data\\" for row in rows)),
     Rule("a PGN file (chess)", _is_pgn),
     Rule("a FASTA file", _is_fasta, format="fasta"),
@@ -481,7 +481,7 @@ RULES = (
     Rule("a web server's log", _most(REQUEST)),
     Rule("a web server's log", _first("#(Software|Fields|Version):")),
     Rule("a system's log", _most(SYSLOG)),
-    Rule("a log with a time in each line", _is_timed_log),
+    Rule("a log with a time on each line", _is_timed_log),
     Rule("an SPMF file", _is_spmf, format="spmf"),
     Rule("an svmlight file", _is_svmlight),
     Rule("a fastText file", _every(r"__label__\S+(\s.*)?", least=1), "leave out the labels"),
@@ -512,7 +512,7 @@ RULES = (
     Rule(
         "a PAutomaC file without its header",
         _is_headless_pautomac,
-        "put a first line in front of it, with the number of strings and the size of the alphabet",
+        "add a first line, with the number of strings and the size of the alphabet",
     ),
 )
 
@@ -551,7 +551,7 @@ NOTES = (
     Rule(
         "Every line begins with a number",
         _numbers_at(0),
-        "it is read as a symbol; a count stands after its string: the cat,3",
+        "it is read as a symbol; a count comes after its string: the cat,3",
     ),
     Rule(
         "Every line ends with a number",

@@ -86,7 +86,8 @@ class _Symbols(dict[str, str]):
         other = self._names.setdefault(symbol, name.strip())
         if other != name.strip():
             raise FormatError(
-                f"two names would be one symbol, {_seen(symbol)}: {_seen(other)} and {_seen(name)}",
+                f"two names would become the same symbol, {_seen(symbol)}: {_seen(other)} and "
+                f"{_seen(name)}",
                 line,
             )
         if symbol != name.strip():
@@ -124,7 +125,7 @@ class _OrderKeys:
             is_open = bool(re.match(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}", text))
             raise FormatError(
                 "events can be sorted by numbers, or by dates such as 2024-01-31 12:00:00 or "
-                f"31.1.2024; got {_seen(text)}{', of which the month may be the first' * is_open}",
+                f"31.1.2024; got {_seen(text)}{', which may begin with the month' * is_open}",
                 line,
             )
         if kind != (self._kind or kind):
@@ -475,7 +476,7 @@ def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
 
 
 def fastq_cells(lines: Lines, notes: list[str]) -> Cells:
-    """Yield the second of each four lines: `@name`, a sequence, `+`, and a quality for each
+    """Yield the second of every four lines: `@name`, a sequence, `+`, and a quality for each
     letter.
     """
     record: list[tuple[int, str]] = []
@@ -586,7 +587,7 @@ def _sequence_of(tokens: Sequence[str], left_out: set[str], line: int) -> list[l
     for token in tokens:
         if ended:
             if not token.startswith("SUtility:"):
-                raise FormatError(f"expected nothing behind -2; got {_seen(token)}", line)
+                raise FormatError(f"expected nothing after -2; got {_seen(token)}", line)
             left_out.add("utilities")
         elif re.fullmatch("<-?[0-9]+>", token):
             left_out.add("times")
@@ -640,7 +641,7 @@ ATTRIBUTED = re.compile(r"[^/\s]+/[-+0-9.eE,]*[0-9]")
 
 
 def abbadingo_cells(lines: Lines, notes: list[str]) -> Cells:
-    """Yield the strings of labelled lines: a label, a length, and as many symbols.
+    """Yield the strings of labelled lines: a label, a length, and that many symbols.
 
     Labels and attributes of symbols (`a/0.5`, if all have them) are left out. A first line of two
     numbers is the header; if the number of strings differs, a note says so.
@@ -663,7 +664,7 @@ def abbadingo_cells(lines: Lines, notes: list[str]) -> Cells:
                     continue
             if not is_labelled(row):
                 raise FormatError(
-                    "expected a label, a length and as many symbols; got "
+                    "expected a label, a length and that many symbols; got "
                     f"{plural(max(len(tokens) - 2, 0), 'symbol')} in {_seen(row.strip())}",
                     line,
                 )

@@ -123,9 +123,9 @@ def random_pdfa(
     """Draw a deterministic probabilistic automaton: it starts in one state, and a state and a
     symbol determine the next state.
 
-    Next states are drawn uniformly, but for one cycle through all states, so every state can
-    be reached. Parameters, return value and errors are those of `random_hmm`; here `concentration`
-    is that of a state's symbols.
+    Next states are drawn uniformly, except for one cycle through all states, so every state can be
+    reached. Parameters, return value and errors are those of `random_hmm`; here `concentration` is
+    that of a state's symbols.
     """
     rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
     shares = rng.dirichlet(np.full(num_symbols, concentration), num_states)

@@ -1,4 +1,4 @@
-"""How to read a file of strings: its format, its encoding, and which columns have what.
+"""The choices for reading a file of strings: its format, its encoding, and which columns have what.
 
 A `Reading` is what a user may choose. What is left open is recognised from the file, and the
 sentence about it (`StringFile.reading`) says what was found.
@@ -24,7 +24,7 @@ def _column(title: str, help: str, *formats: str) -> Any:
     return option(
         "",
         title=title,
-        help=f"{help}: a column's name, or its number from 1.",
+        help=f"{help}: its name, or its number from 1.",
         when={"format": formats},
     )
 
@@ -39,7 +39,7 @@ class Reading(Record):
     encoding : str
         One of ENCODINGS.
     separator : str
-        What stands between two columns of a table, or between two symbols of a line of tokens:
+        The separator between the columns of a table, or between the symbols of a line of tokens:
         "comma", "semicolon", "tab", "bar", or the character itself; "auto" recognises that of a
         table, and is white space between tokens.
     header : str
@@ -49,14 +49,14 @@ class Reading(Record):
         With a column of strings alone, each line counts once. In CoNLL files, `text_column` has
         the symbols.
     case_column, event_column, order_column : str
-        Of a log with an event in each line: which string the event belongs to, its symbol, and
-        what a string's events are sorted by (numbers, or dates as in ISO 8601 or as 31.1.2024);
-        without it, they keep the order of the file. In XES files, `event_column` is the key of the
+        Of a log with an event on each line: which string the event belongs to, its symbol, and what
+        a string's events are sorted by (numbers, or dates as in ISO 8601 or as 31.1.2024); without
+        it, they keep the order of the file. In XES files, `event_column` is the key of the
         attribute that is the symbol, by default `concept:name`.
     window : int
         For long sequences, such as a text, a genome or a log: every string is cut into windows of
         this many symbols, one after the other, which then are the strings. A file with one symbol
-        on each line is one sequence. 0 keeps strings as they are.
+        per line is one sequence. 0 keeps strings as they are.
 
     Columns are named or, from 1, numbered; an empty text leaves a column open.
 
@@ -80,13 +80,13 @@ class Reading(Record):
     encoding: str = option(
         "utf-8",
         title="encoding",
-        help="Which characters the bytes of the file are.",
+        help="Character encoding of the file.",
         choices=ENCODINGS,
     )
     separator: str = option(
         AUTO,
         title="separator",
-        help="What stands between two columns, or between the symbols of tokens.",
+        help="Separator between columns, or between tokens.",
         choices=(AUTO, *SEPARATORS),
         when={"format": ("csv", "events", "tokens")},
     )
@@ -99,22 +99,22 @@ class Reading(Record):
     )
     text_column: ColumnName = _column(
         "column of the strings",
-        "Where the strings are; of a CoNLL file, the symbols",
+        "Column of the strings, or of the symbols in a CoNLL file",
         "csv",
         "json",
         "conll",
     )
     count_column: ColumnName = _column(
-        "column of the counts", "Where the counts are", "csv", "json"
+        "column of the counts", "Column of the counts", "csv", "json"
     )
     case_column: ColumnName = _column(
-        "column of the cases", "Which string an event belongs to", "events"
+        "column of the cases", "Column that says which string an event belongs to", "events"
     )
     event_column: ColumnName = _column(
-        "column of the events", "Where the symbols of a log are", "events", "xes"
+        "column of the events", "Column of a log's symbols", "events", "xes"
     )
     order_column: ColumnName = _column(
-        "column of the order", "What the events of a string are sorted by", "events"
+        "column of the order", "Column by which the events of a string are sorted", "events"
     )
     window: int = option(
         0,

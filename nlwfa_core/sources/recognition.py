@@ -46,7 +46,7 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def check_text(head: bytes, encoding: str = "utf-8") -> None:
-    """Raise FormatError if a file's first bytes show that it is text in another encoding than
+    """Raise FormatError if a file's first bytes show that it is text in an encoding other than
     expected, with two or four bytes for each character, or a common binary file.
     """
     text = f"text saved as {encoding.upper() if encoding == 'utf-8' else encoding}"
@@ -220,7 +220,7 @@ DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
 # how data frames are written: the rows may be those that a filter left
 PANDAS_INDEX = ("", "index", "unnamed: 0")
-# Characters that may stand between symbols where spaces should: without a space next to them, or
+# Characters that may be between symbols where spaces should: without a space next to them, or
 # behind each symbol.
 SYMBOL_SEPARATORS = {
     ",": "comma",
@@ -338,7 +338,7 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
 
 
 def _delimiters(rows: Sequence[str]) -> Sequence[str]:
-    """Return the characters that may stand between columns, in the order in which they are tried.
+    """Return the characters that may separate columns, in the order in which they are tried.
 
     In many languages Excel writes "the cat;1,5": two columns, which must not be split at the
     decimal comma instead.
@@ -605,7 +605,7 @@ def _without_index(
 
 
 def _other_table(row: list[str], delimiter: str) -> FormatError:
-    """Make the error for a table with other columns than a string and its count."""
+    """Make the error for a table with columns other than a string and its count."""
     seen = listed([repr(cell[:20]) for cell in row])
     return FormatError(
         "a table of strings must have 2 columns, string and count; got "
@@ -704,7 +704,7 @@ def _check_separators(rows: Sequence[str]) -> None:
 
 
 def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
-    """Return whether a separator stands between words, without white space.
+    """Return whether a separator is between words, without white space.
 
     Lines may be filled up with it.
     """
@@ -914,7 +914,7 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
             raise FormatError(f"say which column has the strings (text_column); {columns.seen}")
         strings = others[0]
     if strings == counts:
-        raise FormatError(f"the strings and the counts can't be in one column; {columns.seen}")
+        raise FormatError(f"the strings and the counts can't be in the same column; {columns.seen}")
     counted = (
         f"counts in {columns.title(counts)}" if counts is not None else "each line counts once"
     )
@@ -933,7 +933,7 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
 def labelled_table_of(
     rows: Sequence[str], all_rows: bool, reading: Reading, label_column: str
 ) -> Table:
-    """Find the columns of a table with a label for each string. In the `Table`, the labels stand in
+    """Find the columns of a table with a label for each string. In the `Table`, the labels are in
     the place of counts.
 
     >>> reading = Reading("csv", text_column="3")
@@ -955,7 +955,7 @@ def labelled_table_of(
             raise FormatError(f"say which column has the strings (text_column); {columns.seen}")
         [strings] = others if len(others) == 1 else named
     if strings == labels:
-        raise FormatError(f"the strings and the labels can't be in one column; {columns.seen}")
+        raise FormatError(f"the strings and the labels can't be in the same column; {columns.seen}")
     return Table(
         columns.delimiter,
         columns.width,
@@ -1024,7 +1024,9 @@ def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Eve
     if reading.order_column:
         order = columns.index(reading.order_column, "the order (order_column)")
     if len({case, event, order}) < 3 and (case == event or order in (case, event)):
-        raise FormatError(f"cases, events and their order can't be in one column; {columns.seen}")
+        raise FormatError(
+            f"cases, events and their order can't be in the same column; {columns.seen}"
+        )
     sorted_by = "in the order of the file" if order is None else f"sorted by {columns.title(order)}"
     return EventTable(
         columns.delimiter,
@@ -1278,10 +1280,12 @@ def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
     if all(isinstance(value, dict) for value in values):
         return _fields_of(values)
     if not all(isinstance(value, list) for value in values):
-        raise FormatError(f"all lines of JSON must have one form, as in {EXAMPLE}{_otherwise()}")
+        raise FormatError(
+            f"all lines of JSON must have the same form, as in {EXAMPLE}{_otherwise()}"
+        )
     if all_rows and len(rows) == 1:
         raise FormatError(
-            f"each string must be on a line of its own, as in {EXAMPLE}; got one JSON list"
+            f"each string must be on a separate line, as in {EXAMPLE}; got one JSON list"
         )
     for symbol in (symbol for value in values for symbol in value):
         _symbol(symbol, None)  # raises the error for the first one that can't be a symbol

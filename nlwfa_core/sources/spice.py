@@ -202,7 +202,7 @@ def write_targets(targets: Targets, alphabet: Alphabet | None = None) -> str:
 
     `alphabet`: the names to write for the symbols; by default, their numbers.
 
-    Raises RecipeError if a symbol has no name, or one that can't stand in such a file.
+    Raises RecipeError if a symbol has no name, or one that can't be written in such a file.
     """
     names = _written(targets.symbols, alphabet)
     pairs = [
@@ -293,7 +293,7 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
     Raises
     ------
     RecipeError
-        If a symbol has no name, or one that can't stand in such a file.
+        If a symbol has no name, or one that can't be written in such a file.
     """
     ranking = whole_numbers("a ranking's symbols", ranking)
     if ranking.ndim != 2:

@@ -1,7 +1,7 @@
 """Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or
 JSON, CSV files with counts, and the files of other fields in `other_formats`.
 
-The functions stand in the order in which a file is processed. Its bytes are decoded, checked and
+The functions are in the order in which a file is processed. Its bytes are decoded, checked and
 cleaned; lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and
 rows of tables first become cells (the text of each string), whose symbols are then numbered.
 `read_strings` does all of this. What a `Reading` leaves open is recognised by the rules of
@@ -935,7 +935,7 @@ def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
     if _are_symbols(parts):
         symbols = np.concatenate([part.symbols for part in parts])
         parts = [Words(symbols, np.array([0, len(symbols)]))]
-        sentence = "One sequence, with a symbol on each line, cut into"
+        sentence = "One sequence, with one symbol per line, cut into"
     cut, num_windows, num_symbols = list[Words](), 0, 0
     for part in parts:
         number = part.lengths // length  # of windows, (num_words,)
@@ -1003,7 +1003,7 @@ class StringFile:
 
     @property
     def words(self) -> Words:
-        """Join the words of all parts, anew at each call."""
+        """Join the words of all parts, again at each call."""
         return replace(Words.joined(self.parts), alphabet=self.alphabet)
 
     @property
@@ -1101,7 +1101,7 @@ def read_strings(
         after them, also if it has a symbol for the unknown: `Sample.in_alphabet` then reads them as
         that.
     extend : bool
-        Whether strings may have other symbols than those of an `alphabet` that has none for the
+        Whether strings may have symbols other than those of an `alphabet` that has none for the
         unknown.
 
     Raises
@@ -1265,7 +1265,7 @@ def separated(cells: Cells, layout: Layout) -> Cells:
 
 
 def _sequence_notes(parts: Sequence[Words]) -> list[str]:
-    """Make a note if a file may be one long sequence, on one line or with a symbol on each line."""
+    """Make a note if a file may be one long sequence, on one line or with one symbol per line."""
     num_symbols = sum(len(part.symbols) for part in parts)
     if sum(map(len, parts)) == 1 and num_symbols >= LONG_SEQUENCE:
         return [f"The file has one string, of {plural(num_symbols, 'symbol')}: {_how_to_cut()}."]
@@ -1472,7 +1472,7 @@ def _by_name(
 
 
 def check_numbers(alphabet: Alphabet) -> None:
-    """Raise FormatError if an alphabet has other symbols than numbers and that for the unknown, so
+    """Raise FormatError if an alphabet has symbols other than numbers and that for the unknown, so
     that strings of numbers are not over it.
     """
     for symbol in alphabet.symbols:

@@ -46,7 +46,8 @@ FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
 def as_alphabet(symbols: AlphabetLike) -> Alphabet:
-    """Make an alphabet of symbols, in the order of `Alphabet.of`, or of the numbers below another.
+    """Make an alphabet from symbols, in the order of `Alphabet.of`, or of the numbers below
+    another.
 
     >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
     (('a', 'b'), ('0', '1'))
@@ -69,7 +70,7 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     ((0, 1), (0, 1), (0, 1))
 
     Raises RecipeError if a symbol is not in the alphabet, which has none for the unknown. Raises
-    TypeError if the string is none of the forms above, or it has symbols in writing and there is no
+    TypeError if the string is none of the forms above, or its symbols are text and there is no
     alphabet.
     """
     if isinstance(word, str) and alphabet is not None:
@@ -95,8 +96,7 @@ def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
     if _in_writing(rows):
         if alphabet is None:
             raise TypeError(
-                "strings in writing need an alphabet, which says the numbers of their "
-                "symbols; got none"
+                "strings written as text need an alphabet, which numbers their symbols; got none"
             )
         return _encoded(_symbols(rows, alphabet), alphabet)
     words = Words.of([row if isinstance(row, tuple) else tuple(row) for row in rows])
@@ -182,8 +182,8 @@ def as_sample(
 def frequent_symbols(
     strings: SampleLike, min_count: int = MIN_COUNT, unknown: str = UNKNOWN
 ) -> Alphabet:
-    """Make the alphabet of the symbols that occur at least so often in strings, and of a symbol as
-    which all others are read.
+    """Make the alphabet of the symbols that occur at least a given number of times in strings, and
+    of a symbol that stands for all others.
 
     >>> frequent_symbols(["the cat", "the dog", "a cat"]).symbols
     ('cat', 'the', '<unk>')
@@ -289,8 +289,8 @@ def _in_writing(rows: Sequence[Any]) -> bool:
             written = isinstance(row, str) or isinstance(row[0], str)
             if first is not None and written != first[1]:
                 raise TypeError(
-                    f"strings must be all in writing or all numbers; string {first[0] + 1} "
-                    f"and string {number + 1} differ"
+                    f"strings must be all text or all numbers; string {first[0] + 1} and string "
+                    f"{number + 1} differ"
                 )
             if (
                 not isinstance(row, str)

@@ -71,8 +71,8 @@ class Sample:
     def __post_init__(self) -> None:
         if not isinstance(self.words, Words) or not isinstance(self.alphabet, Alphabet):
             raise TypeError(
-                "a sample is made of Words and their Alphabet; got "
-                f"{type(self.words).__name__} and {type(self.alphabet).__name__}"
+                f"a sample consists of Words and their Alphabet; got {type(self.words).__name__} "
+                f"and {type(self.alphabet).__name__}"
             )
         words = self.words.in_alphabet(self.alphabet, "the sample's")
         check_symbols(words, len(self.alphabet))

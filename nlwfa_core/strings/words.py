@@ -58,7 +58,7 @@ class Alphabet:
     >>> Alphabet(("run", "stop")).decode((0, 1))
     'run stop'
 
-    `unknown`: the symbol as which all others are read, if there is one. Alphabets with the same
+    `unknown`: the symbol that stands for all others, if there is one. Alphabets with the same
     symbols are equal, whether or not one of these stands for the unknown.
 
     >>> Alphabet(("a", "b", "?"), unknown="?").encode("abc")
@@ -111,13 +111,13 @@ class Alphabet:
     @classmethod
     def of(cls, symbols: Iterable[str], unknown: str | None = None) -> Alphabet:
         """Return the alphabet of the different symbols among these: numbers in their order,
-        anything else alphabetically, and last the symbol as which all others are read, if any.
+        anything else alphabetically, and last the symbol that stands for all others, if any.
 
         >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"], unknown="<unk>").symbols
         (('a', 'b'), ('9', '10', '<unk>'))
         """
         if not isinstance(symbols, Iterable):
-            raise TypeError(f"symbols must be texts, such as a list of them; got {symbols!r:.40}")
+            raise TypeError(f"symbols must be text, such as ['a', 'b']; got {symbols!r:.40}")
         names = list(symbols)
         if set(map(type, names)) - {str}:
             for name in names:
@@ -212,8 +212,8 @@ class Alphabet:
         return tuple(word)
 
     def unknown_note(self, text: str) -> str:
-        """Say which symbols of a written word are read as the symbol for the unknown; empty if none
-        is.
+        """State which symbols of a written word are read as the symbol for the unknown; empty if
+        none is.
 
         >>> Alphabet(("a", "b", "?"), unknown="?").unknown_note("abcd")
         "2 symbols are read as '?': c, d."

@@ -1,5 +1,5 @@
-"""What the lab teaches, without Streamlit: lessons, questions, tasks, quizzes, automata to build,
-and a class.
+"""The lab's teaching, without Streamlit: lessons, questions, tasks, quizzes, automata to build, and
+a class.
 
 - `markdown`: the form of the Markdown files that lessons, tasks, quizzes and automata to build are.
 - `answers`, `questions`: what is expected, how it is read and checked; questions in Markdown, and

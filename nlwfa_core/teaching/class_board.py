@@ -1,5 +1,5 @@
-"""What a class board shows: who is where, how often each answer was entered, who was right, and the
-tables to take away.
+"""The contents of a class board: who is where, how often each answer was entered, who was right,
+and the tables to take away.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Tally:
-    """The number of people who answered a question, and how many of them were right at the first
+    """The number of people who answered a question, and how many of them were right on the first
     try or, after a hint, at the second.
     """
 
@@ -68,7 +68,7 @@ def shown_at_first(record: ClassRecord, opens: str, names: Sequence[str]) -> str
 
 
 def tally(answers: Iterable[Answer], question: str) -> Tally:
-    """Count who answered a question, and who was right at which try."""
+    """Count who answered a question, and who was right on which try."""
     everyone = tries(answers, question).values()
     right = Counter(
         next((answer.attempt for answer in those if answer.credit == 1), 0) for those in everyone

@@ -1,9 +1,9 @@
 """The plan for a class: what to say at each step, what to expect, and where people go wrong.
 
-What to say stands in a Markdown file of notes; questions, their answers and typical wrong answers
-are those of the lessons, so the plan can't contradict them. The file has a `## ` line for each
-step, `## rank/1` for the first of the lesson *rank*, with lines `minutes:`, `say:` and `wrong:`.
-Sections with other titles are copied.
+What to say is in a Markdown file of notes; questions, their answers and typical wrong answers are
+those of the lessons, so the plan can't contradict them. The file has a `## ` line for each step,
+`## rank/1` for the first of the lesson *rank*, with lines `minutes:`, `say:` and `wrong:`. Sections
+with other titles are copied.
 """
 
 from __future__ import annotations

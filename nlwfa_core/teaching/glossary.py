@@ -18,34 +18,32 @@ TERMS = {
     "weight": "The number f(x) that a model gives a string x; a probability if no weight is "
     "negative "
     "and all add up to 1.",
-    "mass": "A sum of weights. A model's mass is that of all strings: 1 for probabilities. It "
+    "mass": "A sum of weights. A model's mass is the sum over all strings: 1 for probabilities. It "
     "diverges if it is infinite.",
-    "rank": "The number of linearly independent rows of a matrix; for a Hankel matrix, how many "
-    "states a linear model of f needs.",
-    "singular value": "The size of one of the independent parts that add up to a matrix. The rank "
-    "is how many "
-    "are not 0.",
-    "state": "What a model remembers of a prefix: a vector of k numbers. We say that such a model "
-    "has "
-    "k states, because a "
-    "deterministic automaton is always in one of k: one number is 1, the others are 0.",
+    "rank": "The number of linearly independent rows of a matrix; for a Hankel matrix, the number "
+    "of states that a linear model of f needs.",
+    "singular "
+    "value": "The size of one of the independent parts that add up to a matrix. The rank is the "
+    "number of them that are not 0.",
+    "state": "What a model remembers about a prefix: a vector of k numbers. We say that such a "
+    "model has k states, because a deterministic automaton is always in one of k: one number is 1, "
+    "the others are 0.",
     "spectral radius": "The largest |eigenvalue|. If that of ΣA, the sum of all A_σ, is below 1, "
     "the weights "
     "have a finite sum.",
     "WER": "Word error rate: the share of wrong guesses of the next symbol, the end counted. Lower "
     "is better.",
     "Pautomac": "A competition (2012). Its score is a perplexity on test strings, 2 to the power "
-    "of −Σ "
-    "P*(x) log₂ P(x), where P* "
-    "is the true model, and P the one that is scored. We give its logarithm, log₂.",
+    "of −Σ P*(x) log₂ P(x), where P* is the true model, and P the one being scored. We give its "
+    "logarithm, log₂.",
     "perplexity": "2 to the power of the mean number of bits that a model needs for a string. "
     "Lower is "
     "better.",
     "NDCG": "How well a model ranks the next symbols: 1 if the likeliest come first, in their "
     "order. "
     "Higher is better.",
-    "KL": "Kullback–Leibler divergence: how many bits more than the true distribution a model "
-    "needs. 0 if the two are equal.",
+    "KL": "Kullback–Leibler divergence: how many more bits a model needs than the true "
+    "distribution. 0 if the two are equal.",
     "TV": "Total variation: half the sum of |differences| of probabilities, here over the distinct "
     "test strings. 0 for equal "
     "distributions, 1 for disjoint ones.",

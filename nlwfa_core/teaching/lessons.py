@@ -93,7 +93,7 @@ class Lesson:
     title: str
     minutes: int
     summary: str
-    # the lesson's own strings, one on each line, used like an upload; empty if it has none
+    # the lesson's own strings, one per line, used like an upload; empty if it has none
     strings: bytes
     steps: tuple[Step, ...]
 
@@ -213,7 +213,7 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
 
 
 def _text_and_question(part: Section) -> tuple[str, Question | None]:
-    """Divide what stands below a step's values into its text and its question, if it has one."""
+    """Divide what is below a step's values into its text and its question, if it has one."""
     body = part.body.lines
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) > 1:

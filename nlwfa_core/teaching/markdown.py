@@ -40,7 +40,7 @@ class Section:
 
     @property
     def body(self) -> Section:
-        """Return the lines from the first blank line on."""
+        """Return the lines from the first blank line to the end."""
         start = 1 + len(self.values.lines)
         return Section(self.lines[start:], self.first + start)
 
@@ -129,7 +129,7 @@ def read_folder(
         try:
             for key, value, line in read(name, path.read_text(encoding="utf-8")):
                 if key in values:
-                    raise FormatError(f"the name {key!r} is taken already, in this folder", line)
+                    raise FormatError(f"the name {key!r} is already taken in this folder", line)
                 values[key] = value
         except RecipeError as error:
             raise RecipeError(f"{path.name}: {error}") from None

@@ -15,7 +15,7 @@ declare its key:
 - `order: first | second | third`
 - `hint: wrong answer | reason`: for a number, numbers, a string or a cell
 
-What follows is the solution. Below a line `Why?` stands an explanation, which is folded. A question
+What follows is the solution. Below a line `Why?` is an explanation, which is folded. A question
 without a key is not entered: its answer is opened.
 """
 
@@ -173,7 +173,7 @@ def read_key(declarations: Sequence[Declaration]) -> Key:
     kinds = [name for name in KEYS if name in values]
     if len(kinds) != 1:
         raise FormatError(
-            f"a question that is entered needs one of {', '.join(KEYS)}; got "
+            f"a question with an answer to enter needs one of {', '.join(KEYS)}; got "
             f"{' and '.join(kinds) or 'none'}",
             line,
         )

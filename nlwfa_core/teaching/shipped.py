@@ -1,5 +1,5 @@
-"""Train the models of the lessons, the presets and Explore, which are shipped with the lab so that
-a class of thirty need not wait.
+"""Train the models of the lessons, the presets and Explore, which are shipped with the lab so a
+class of thirty need not wait.
 
 `python -m nlwfa_core.teaching.shipped` trains those that `assets/results` lacks; `--all` trains all
 of them again.

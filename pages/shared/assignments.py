@@ -1,4 +1,4 @@
-"""Set widgets so that no message of the browser undoes it that was sent before the browser knew.
+"""Set widgets so that no message that the browser sent earlier undoes it.
 
 Each message of a browser has the values of all widgets as the browser shows them. A part of a page
 that looks after a training sends such a message several times a second. One that comes while a run

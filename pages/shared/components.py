@@ -34,10 +34,19 @@ _explore = component("explore", "models", "verdict")
 _part = st.components.v2.component(
     "nlwfa.part", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
 )
+_charts = st.components.v2.component(
+    "nlwfa.charts", js=(ASSETS / "charts" / "charts.js").read_text(encoding="utf-8")
+)
 
 
 def _nothing() -> None:
     """Do nothing: Streamlit gives a component a state only if it has a callback."""
+
+
+def keep_charts() -> None:
+    """Keep a copy of each chart of Plotly on the page while Streamlit draws it anew."""
+    with st.container(key="charts"):
+        _charts(key="nlwfa.charts", height=1)
 
 
 def fold() -> None:
@@ -151,7 +160,7 @@ def explore(
 def explore_training(
     key: str, picture: str, told: dict[str, dict[str, Any]], preview: dict[str, Any] | None
 ) -> None:
-    """Tell Explore which trainings are going on.
+    """Tell Explore what is being trained.
 
     Parameters
     ----------

@@ -70,9 +70,9 @@ def page_context(title: str, text: str) -> Context:
 class Context:
     """Computes what follows from a recipe, each value on its first use.
 
-    A context lives for one run of a page: it does not notice that a run ends meanwhile. A fragment
-    takes the recipe and makes a context of its own, because Streamlit stores a fragment's arguments
-    until the session ends, and uploaded strings would stay with them.
+    A context lives for one run of a page: it does not notice that a run ends in the meantime. A
+    fragment takes the recipe and makes a context of its own, because Streamlit stores a fragment's
+    arguments until the session ends, and uploaded strings would stay with them.
     """
 
     recipe: Recipe

@@ -1,4 +1,4 @@
-"""Draw a lesson's question that the visitor answers: a field, two tries, then the solution beside
+"""Draw a lesson's question that the visitor answers: a field, two tries, then the solution next to
 the visitor's answers.
 
 The session keeps the responses. Each is a small value; those of a class session are recorded for
@@ -33,7 +33,7 @@ MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
 LESSON, WHEN = "practice.lesson", "practice.when"
 PLACES = ("first", "second", "third")
 TOUCH = ":material/touch_app:"
-FIELD = 230  # pixels: *Check* has room beside it in a docked lesson
+FIELD = 230  # pixels: *Check* has room next to it in a docked lesson
 
 
 def responses() -> dict[tuple[str, int], Response]:
@@ -101,7 +101,7 @@ def _result(response: Response, key: Key) -> None:
     """Draw the visitor's answers next to the right answer."""
     entered = ", then ".join(_said(key, answer) for answer in response.answers)
     if response.correct:
-        try_ = "" if response.tries == 1 else f" at the {PLACES[response.tries - 1]} try"
+        try_ = "" if response.tries == 1 else f" on the {PLACES[response.tries - 1]} try"
         text = f"Right{try_}. You said {entered}." + (
             "" if _same(key, response.answers[-1]) else f" The answer: {key.truth}."
         )

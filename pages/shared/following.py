@@ -1,8 +1,8 @@
 """Move a member's page when the teacher moves the class to a step of a lesson.
 
-Each page of a member looks once a second whether the class was moved. It follows each move once,
-so whoever steps back afterwards stays there. A page that is opened anew, after a reload or on a new
-server, follows a move that came after the member's last step.
+Each page of a member looks once a second whether the class was moved. It follows each move once, so
+anyone who steps back afterwards stays there. A page that is opened again, after a reload or on a
+new server, follows a move that came after the member's last step.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def page_file(name: str) -> Path:
 def switch(name: str, box: str = "") -> None:
     """Go to another page and keep the URL's parameters, which Streamlit would otherwise remove.
 
-    `box`: the key of a box there that is to stand open; see `opens`.
+    `box`: the key of a box there that is to be open; see `opens`.
     """
     if box:
         st.session_state.setdefault(OPENED, set()).add(box)
@@ -93,5 +93,5 @@ def switch(name: str, box: str = "") -> None:
 
 
 def opens(box: str) -> bool:
-    """Return whether a button of this session has led to a box, which then stands open."""
+    """Return whether a button of this session has led to a box, which is then open."""
     return box in st.session_state.get(OPENED, ())

@@ -91,7 +91,7 @@ def open_lesson(name: str, index: int = 0) -> None:
     step = contents.lessons()[name].steps[index]
     if step.recipe is None:
         return
-    # a page that is opened anew, at another step, has no recipe yet
+    # a page that is opened again, at another step, has no recipe yet
     if sidebar.CURRENT in st.session_state and sidebar.current().key() not in _recipes_of_the_lab():
         st.session_state[MINE] = (name, index, sidebar.saved_values())
     _set_scene(step)
@@ -201,7 +201,7 @@ def _recipes_of(lesson: Lesson) -> list[Recipe]:
 
 def leave() -> None:
     """Close the lesson, and restore what was set before it, unless the visitor has chosen other
-    strings meanwhile. To be called in callbacks.
+    strings in the meantime. To be called in callbacks.
     """
     position = current()
     close()
@@ -251,8 +251,8 @@ def next_lesson(name: str) -> str:
 
 
 def leaves_open(key: str) -> bool:
-    """Return whether a box that stands open without a lesson may do so: in a lesson only if the
-    step points at it.
+    """Return whether a box that is open without a lesson may be open: in a lesson, only if the step
+    points at it.
     """
     position = current()
     return position is None or key in position[0].steps[position[1]].look

@@ -39,7 +39,7 @@ def train_shown_runs(recipe: Recipe, key: str) -> None:
     have not been trained yet.
     """
     training.train_at_once(list(shown_runs(recipe).values()), key)
-    with st.container():  # so that what stands below keeps its place on the page
+    with st.container():  # so what is below keeps its place on the page
         training.train_controls(list(shown_runs(recipe).values()), key)
 
 
@@ -58,10 +58,7 @@ def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
         if alphabet == data.alphabet:
             comparable_runs[name] = run
         else:
-            notes(
-                f"{name} is left out: it was learned from another alphabet than the "
-                "sidebar's strings."
-            )
+            notes(f"{name} is left out: its alphabet is not that of the sidebar's strings.")
     return comparable_runs
 
 

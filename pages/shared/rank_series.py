@@ -20,7 +20,7 @@ Statuses = Mapping[str, Mapping[int, JobStatus]]
 
 
 def start(recipes: Sequence[Recipe]) -> None:
-    """Start trainings that differ in rank and seed alone, in one turn of the queue."""
+    """Start training runs that differ only in rank and seed, in one turn of the queue."""
     if not recipes:
         return
     adopt(recipes)
@@ -31,15 +31,15 @@ def start(recipes: Sequence[Recipe]) -> None:
 
 
 def adopt(recipes: Sequence[Recipe]) -> None:
-    """Count trainings as this session's, also those that were started before a reload of the page:
-    `withdraw_others` cancels them.
+    """Count training runs as this session's, including those that were started before a reload of
+    the page: `withdraw_others` cancels them.
     """
     started: list[Recipe] = st.session_state.setdefault(STARTED, [])
     started += [recipe for recipe in recipes if recipe not in started]
 
 
 def withdraw_others(data: DataRecipe) -> None:
-    """Cancel this session's trainings for other strings than these."""
+    """Cancel this session's training runs for strings other than these."""
     started: list[Recipe] = st.session_state.get(STARTED, [])
     if others := [recipe for recipe in started if recipe.data != data]:
         visitor_runs.cancel(*reversed(others))
@@ -72,7 +72,7 @@ def going(statuses: Statuses) -> list[JobStatus]:
 
 
 def told(statuses: Statuses) -> dict[str, dict[str, Any]]:
-    """Return, for each learner with a training that is not done, "text", how far it is; "doing",
+    """Return, for each learner whose training is not done, "text", how far it is; "doing",
     the same in a word or two; and "ranks", those that are not trained yet. Or "failed", why it
     failed.
     """
@@ -103,7 +103,7 @@ def _active(by_rank: Mapping[int, JobStatus]) -> dict[int, JobStatus]:
 
 
 def _text(active: Mapping[int, JobStatus]) -> str:
-    """Report how far the trainings of several ranks are."""
+    """Report how far the training of several ranks is."""
     running = [rank for rank, status in active.items() if status.state == "running"]
     if not running:
         return training.queue_words([*active.values()]) or WAITING

@@ -2,8 +2,8 @@
 
 Python threads share one processor: if five people click at once and their pages are drawn at the
 same time, all five wait until the last one is finished. Drawn one after another, the first page is
-ready five times sooner. A page that computes for long loses the lock and continues beside the
-others. Who waits is served by rank (`standing`); so that nobody waits for ever, each fifth page is
+ready five times sooner. A page that computes for long loses the lock and continues alongside the
+others. Waiting pages are served by rank (`standing`); so nobody waits for ever, each fifth page is
 that of whoever has waited longest.
 
 Measured with thirty sessions for a minute: 95% of the slider's answers came within 0.12 s with the

@@ -38,9 +38,9 @@ def home() -> Path:
 
 
 def how_long_uploads_stay() -> str:
-    """Say until when the server keeps uploaded files."""
+    """State until when the server keeps uploaded files."""
     if os.environ.get("NLWFA_HOME"):
-        return "until others need the room and nobody has used yours for longest"
+        return "until others need the space and yours have been unused the longest"
     return "until the server stops"
 
 

@@ -65,7 +65,7 @@ CHOICES: dict[str, Mapping[str, str]] = {
 }
 
 
-# Flat names of fields on which it depends whether others have an effect.
+# Flat names of fields that decide whether others have an effect.
 CONDITIONS = {other for entry in OPTIONS.values() for each in entry.when for other in each}
 
 
@@ -121,7 +121,7 @@ def recipe_controls() -> Recipe:
         _data_controls(effective)
         _hankel_controls()
         if "num_prefixes" not in effective:
-            st.caption("Networks by likelihood do not read it; Hankel and Explore show it.")
+            st.caption("Networks trained by likelihood don't use it; Hankel and Explore show it.")
         _learning_controls(effective)
         assignments.receipt()
     values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
@@ -651,7 +651,7 @@ def undo_control(recipe: Recipe) -> None:
         redo_stack.clear()
     now = (recipe, saved_values())
     st.session_state[UNDO_LAST] = now
-    # where there is no room beside them for the change
+    # where there is no room next to them for the change
     in_lesson = bool(url_parameters.value("lesson"))
     label = f"Undo {describe_change(stack[-1][0], recipe)}" if stack else "Undo"
     look: dict[str, Any] = {

@@ -135,7 +135,7 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
         )
     return (
         f"{label} (about {duration(seconds)})",
-        "Like runs that differ only in rank and seeds, if nobody else is training.",
+        "How long runs that differ only in rank and seeds took, if nobody else is training.",
     )
 
 
@@ -281,7 +281,7 @@ def is_going(recipe: Recipe) -> bool:
 
 def another_seed(recipe: Recipe) -> None:
     """Draw a button that trains the same network with the next seed that nobody has used, so that
-    there is a training to watch. In a lesson, its steps say what is trained.
+    there is training to watch. In a lesson, its steps say what is trained.
     """
     if not recipe.learning.networks or open_lesson.place():
         return
@@ -291,13 +291,13 @@ def another_seed(recipe: Recipe) -> None:
     if missing is None:
         return
     label, explanation = _with_estimate(
-        f"Watch a training: k = {recipe.learning.rank}, seed {missing.seed}", [missing]
+        f"Watch training: k = {recipe.learning.rank}, seed {missing.seed}", [missing]
     )
     st.button(
         label,
         key="train.another",
         icon=":material/play_arrow:",
-        help=f"The same network from other random weights, as this one is trained already. "
+        help=f"The same network from other random weights, because this one is already trained. "
         f"{explanation}",
         on_click=_train_seed,
         args=(missing,),
@@ -359,8 +359,9 @@ def result_charts(context: Context, result: Result, key: str) -> None:
     status = visitor_runs.status(recipe)
     before = status.picture if status and recipe.hankel.statistic == "string" else None
     picture = picture_of("done", prefix_states(result.model, prefixes), before)
-    if status and status.picture and status.picture.network and not open_lesson.place():
-        _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
+    with st.container():
+        if status and status.picture and status.picture.network and not open_lesson.place():
+            _auto_encoder(context, status.picture.network, f"{key}.network", training=False)
     _side_by_side(context, losses, picture, prefixes, result.alphabet, key)
 
 
@@ -510,8 +511,8 @@ def _watch(active: list[Recipe], key: str, show_losses: bool) -> None:
                 _pause_buttons(going[0], key, clicks)
             elif paused := [status.recipe for status in going if status.held]:
                 text = (
-                    "One of these runs is paused, by you on another page or by someone who waits "
-                    "for the same run."
+                    "One of these runs is paused, by you on another page or by someone who is "
+                    "waiting for the same run."
                 )
                 st.button(
                     "Continue",

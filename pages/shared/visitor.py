@@ -147,7 +147,7 @@ def _sign_in(provider: str) -> None:
     except StreamlitAuthError as error:
         log.error("Nobody can sign in: %s", error)
         text = (
-            "Sign-in is not set up completely: please tell whoever runs this server to see "
+            "Sign-in is not set up completely: please tell the person who runs this server to see "
             "docs/deployment.md, Sign-in."
         )
         error_toast(text)

@@ -133,10 +133,9 @@ class Uploads:
             if size + num_bytes > allowed[name]:
                 whose = "this browser" if name == "browser_upload_bytes" else "all visitors"
                 return (
-                    f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes "
-                    "in sum; with this one they have "
-                    f"{size + num_bytes:,}. Remove a file, or wait two minutes after closing "
-                    "a page."
+                    f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes in "
+                    f"total; with this one they have {size + num_bytes:,}. Remove a file, or wait "
+                    "two minutes after closing a page."
                 )
         return ""
 
@@ -423,12 +422,12 @@ def greeting() -> str:
     own = "localhost" if everywhere else f"[{listens_on}]" if ":" in listens_on else listens_on
     lines = [
         "",
-        "  NL-WFA Lab. At this computer, open",
+        "  NL-WFA Lab. On this computer, open",
         "",
         f"    {scheme}://{own}{end}?{access.PARAMETER}={access.KEY}",
         "",
-        "  It shows all runs. Keep this address to yourself: others need no key.",
+        "  It shows all runs. Keep this address to yourself: others don't need the key.",
     ]
     if everywhere and (lan := lan_address()):
-        lines += ["  Others in your network open", "", f"    {scheme}://{lan}{end}"]
+        lines += ["  Others on your network open", "", f"    {scheme}://{lan}{end}"]
     return "\n".join([*lines, ""])

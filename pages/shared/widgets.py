@@ -20,6 +20,7 @@ from pandas.io.formats.style import Styler
 from streamlit.delta_generator import DeltaGenerator
 
 from nlwfa_core import RecipeError
+from nlwfa_core.errors import plural
 from nlwfa_core.files import LAB_FOLDER, without_folders
 from nlwfa_core.learning.progress import UNFINISHED
 from nlwfa_core.metrics.tables import TABLE_FORMATS, Column, Numbers, write_table
@@ -91,10 +92,9 @@ def errors_as_messages() -> Iterator[None]:
         name = secrets.token_hex(4)
         log.exception("unexpected error %s", name)
         st.error(
-            f"Something went wrong here that should not have (id {name}). Your settings are "
-            "saved in this page's web address. "
-            "Try another page, or *Undo* in the sidebar; if it happens again, give the id to "
-            "whoever runs this server.",
+            f"Something went wrong here that should not have (id {name}). Your settings are saved "
+            "in this page's web address. Try another page, or *Undo* in the sidebar; if it "
+            "happens again, give the id to the person who runs this server.",
             icon=":material/error:",
         )
     else:
@@ -122,11 +122,17 @@ def warnings(*sentences: str) -> None:
 
 def warning_list(sentences: Sequence[str]) -> None:
     """Draw warnings in one expander, because a model may have several."""
+    _list(sentences, "warning", "warning")
+
+
+def note_list(sentences: Sequence[str]) -> None:
+    """Draw notes in one expander."""
+    _list(sentences, "note", "info")
+
+
+def _list(sentences: Sequence[str], noun: str, icon: str) -> None:
     if sentences:
-        with st.expander(
-            f"{len(sentences)} warning{'s' if len(sentences) > 1 else ''}",
-            icon=":material/warning:",
-        ):
+        with st.expander(plural(len(sentences), noun), icon=f":material/{icon}:"):
             st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
 
 

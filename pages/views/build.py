@@ -625,8 +625,8 @@ def learn_back(wfa: WFA) -> None:
     st.subheader("How many strings does it take?", anchor=False)
     if not st.toggle("Measure", key="build.measure", persist_state="session"):
         st.caption(
-            f"Spectral learning with {len(SIZES)} sizes of samples, {NUM_SEEDS} seeds each: "
-            "a few seconds."
+            f"Spectral learning with {len(SIZES)} sample sizes, {NUM_SEEDS} seeds each: a few "
+            "seconds."
         )
         return
     draft = _draft()
@@ -712,8 +712,8 @@ def merging(wfa: WFA) -> None:
         return
     st.markdown(
         "Strings from your automaton make a prefix tree: a node for each beginning. Beginnings "
-        "that are followed in the same way are one state. So each node is compared with the "
-        "states that there are: it is merged into one of them, or it becomes a state."
+        "with the same continuations are one state. So each node is compared with the existing "
+        "states: it is merged into one of them, or it becomes a state."
     )
     picture = st.container(key="build.merging")
     left, right = st.columns(2)
@@ -747,7 +747,7 @@ def _choice(stages: Stages) -> None:
     left, right = st.columns([3, 2])
     left.graphviz_chart(
         stages.dot(number, widgets.dark()),
-        alt="States, and with a dashed line the nodes that are still to be compared",
+        alt="States, and with dashed lines the nodes still to be compared",
     )
     with right, st.container(key="build.merges"):
         widgets.draw_table(stages.table(number), "build.gains", "What each merge would gain")
@@ -777,7 +777,7 @@ def files() -> None:
         contents = automaton_files(_draft())
         archive = zipped(contents)
         st.download_button(
-            "All forms, in a zip archive",
+            "All formats, in a zip archive",
             archive,
             "automaton.zip",
             key="build.zip",
@@ -798,8 +798,8 @@ def files() -> None:
                     )
         if "automaton.pautomac.txt" not in contents:
             st.caption(
-                "PAutomaC's form needs a probabilistic automaton: in each state, arrows and "
-                "end sum to 1."
+                "PAutomaC's format needs a probabilistic automaton: in each state, arrows and end "
+                "sum to 1."
             )
         if len(_draft().link_text()) > MAX_LINK:
             st.caption("This automaton is too large for a link: share its file instead.")

@@ -38,7 +38,7 @@ COLUMNS = (
     (
         "classify.text_column",
         "Column of the strings",
-        "Its name, or its number from 1. Needed if there are several others.",
+        "Its name, or its number from 1. Needed if there are several other columns.",
     ),
 )
 LIKELIHOOD = {"objective": "likelihood"}
@@ -116,7 +116,7 @@ def _own() -> dict[str, DataRecipe]:
         "A file of strings for each label",
         accept_multiple_files=True,
         key=_uploader(),
-        help="The name of a file is its label. A part of each file is set aside as test strings.",
+        help="The name of a file is its label. Part of each file is set aside as test strings.",
         max_upload_size=limits.upload_megabytes(),
         on_change=_use_files,
     )
@@ -133,7 +133,7 @@ def _own() -> dict[str, DataRecipe]:
                 escape_markdown(label),
                 key=f"classify.take_out.{number}",
                 icon=":material/close:",
-                help="Take this label out",
+                help="Remove this label",
                 on_click=_take_out,
                 args=(label,),
             )
@@ -206,7 +206,7 @@ def results(recipes: Recipes) -> None:
         st.caption(
             "$P(x \\mid y)$ is the product of the model's probabilities of next symbols, the end "
             "included, each at least $10^{-6}$; $P(y)$ is the label's share of the training "
-            "strings. Test strings were not learned from. The p value is McNemar's."
+            "strings. The models did not learn from the test strings. The p value is McNemar's."
         )
 
 

@@ -52,17 +52,15 @@ THIS_PAGE = ""
 MOST_SHOWN = 10  # people in the list of those to remove, with a button each
 LOCK_HELP = "Members go on answering; nobody else can join until you let people join again."
 REMOVE_NOTE = (
-    "Who is removed can't join again from the same browser, and nothing of theirs is shown "
-    "or recorded. *Let back in* undoes it. "
-    "If they come back from other browsers, lock joining."
+    "A removed member can't join again from the same browser, and nothing of theirs is shown or "
+    "recorded. *Let back in* undoes this. If they come back from other browsers, lock joining."
 )
 STORED = (
     "The session stores your nickname, if you choose one, the step that you are at, your answers "
     "to questions and quizzes with their times, and what you hand in; no name, no address, and "
-    "nothing that you upload. Your teacher sees it. It is deleted when the "
-    f"teacher deletes the session, at the latest {KEEP_DAYS} days after it was opened; "
-    "*Leave* deletes your part at once. You need "
-    "not join to use the lab."
+    "nothing that you upload. Your teacher sees it. It is deleted when the teacher deletes the "
+    f"session, or {KEEP_DAYS} days after it was opened at the latest; *Leave* deletes your part at "
+    "once. You don't need to join to use the lab."
 )
 
 
@@ -104,15 +102,14 @@ def entrance() -> None:
     with right.container(border=True, height="stretch", key="class_open"):
         st.subheader("Open a session", anchor=False)
         st.markdown(
-            "For teachers. You get a code, a link and a QR code for your class. Only this "
-            "browser, and whoever has your own link, "
-            "sees what the class answers."
+            "For teachers. You get a code, a link and a QR code for your class. Only this browser, "
+            "and anyone who has your own link, sees what the class answers."
         )
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
         st.caption(
-            "The session and everything in it are deleted when you say so, at the latest "
-            f"after {KEEP_DAYS} days. On a full "
-            f"server, one with fewer than {CLASS_SIZE} people may be deleted earlier."
+            f"The session and everything in it are deleted when you say so, or after {KEEP_DAYS} "
+            f"days at the latest. On a full server, one with fewer than {CLASS_SIZE} people may be "
+            "deleted earlier."
         )
 
 
@@ -220,7 +217,7 @@ def _how_to_join() -> None:
         )
         names = [THIS_PAGE, *all_lessons]
         name = st.selectbox(
-            "Who joins comes to",
+            "Students who join start at",
             names,
             format_func=lambda name: (
                 f"the lesson {all_lessons[name].title}" if name else "the page Class"
@@ -373,7 +370,7 @@ def _record() -> ClassRecord:
 
 @dataclass(frozen=True)
 class Item:
-    """What the board can show: a step of a lesson, or a task of the bank."""
+    """The items that the board can show: a step of a lesson, or a task of the bank."""
 
     title: str
     question: Question | None
@@ -427,7 +424,7 @@ def _moves(record: ClassRecord, name: str, items: Mapping[str, Item]) -> None:
     is_elsewhere = items[name].step is not None and record.place not in ("", name)
     following = name if is_elsewhere else class_board.followed_by(name, [*items])
     st.button(
-        "Everybody to this step" if is_elsewhere else "Everybody to the next step",
+        "Move everyone to this step" if is_elsewhere else "Move everyone to the next step",
         key="class.move",
         type="primary",
         icon=":material/groups:",
@@ -447,7 +444,7 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
     if question is None or question.key is None:
         here = [entry for entry in record.members if entry.place == name]
         st.markdown(f"#### {question.text if question else item.title}")
-        text = "Its answer is not entered" if question else "This step has no question"
+        text = "This step has no answer to enter" if question else "This step has no question"
         st.markdown(f"{text}. {len(here)} of {plural(len(record.members), 'student')} are here.")
         return
     key, revealed = question.key, name in record.revealed
@@ -474,7 +471,7 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
         if by_letter
         else [bar.label for bar in bars]
     )
-    # on the wall the options of a choice stand beside the picture, which is as high as the screen
+    # on the wall the options of a choice are next to the picture, which is as high as the screen
     beside, picture = st.columns(2) if by_letter and not names else (st.container(), st.container())
     if by_letter:
         signs = [
@@ -604,10 +601,9 @@ def _gains(record: ClassRecord) -> None:
         ]
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
-        "Of those who took both; minutes are medians. The normalised gain is "
-        "(after − before) / (1 − before): the part of what was missing that was "
-        f"learned. In brackets is the 95 % interval over students, from {quizzes.FEWEST} of "
-        "them on."
+        "For those who took both; minutes are medians. The normalised gain is (after − before) / "
+        "(1 − before): the share of what was missing that was learned. In brackets is the 95 % "
+        f"interval over students, if there are at least {quizzes.FEWEST}."
     )
 
 
@@ -644,8 +640,8 @@ def session_controls() -> None:
                 {class_session.CLASS: code, class_session.TEACHER: class_session.token(code)}
             )
             st.markdown(
-                "With it you see this board in another browser. Whoever has it can do what "
-                "you can: don't show it."
+                "With it you see this board in another browser. Anyone who has it can do what you "
+                "can, so don't show it."
             )
             st.code(address, language=None, wrap_lines=True)
     files: tuple[bytes, ...] | None = st.session_state.get(EXPORT, {}).get(code)
@@ -662,12 +658,10 @@ def session_controls() -> None:
                     on_click="ignore",
                 )
     st.caption(
-        "The table of answers has a row for each try, with its seconds and every digit, and that "
-        "of gains one for each student and quiz; students have "
-        "numbers, and nicknames if they chose one. "
-        "Nicknames, steps, answers with their times, and hand-ins are stored until you "
-        "delete the session, at the latest "
-        f"{KEEP_DAYS} days after you opened it."
+        "The table of answers has a row for each try, with its seconds and every digit; the table "
+        "of gains has one for each student and quiz; students have numbers, and nicknames if they "
+        "chose one. Nicknames, steps, answers with their times, and hand-ins are stored until you "
+        f"delete the session, or {KEEP_DAYS} days after you opened it at the latest."
     )
 
 
@@ -894,7 +888,7 @@ def _delete() -> None:
     if _act(partial(class_session.store().delete, code, class_session.token(code))):
         st.session_state.pop(EXPORT, None)
         class_session.leave_address()
-        st.toast(f"The session {code} is deleted.", icon=":material/check:")
+        st.toast(f"The session {code} has been deleted.", icon=":material/check:")
 
 
 def _prepare() -> None:

@@ -228,8 +228,8 @@ def _sizes(context: Context) -> list[int]:
 def _seed_sentence(recipe: Recipe, new: bool) -> str:
     if not new:
         return (
-            "Networks start from other random weights, on the same strings. Spectral learning "
-            "has no randomness: one run is enough."
+            "Networks start from other random weights, on the same strings. Spectral learning is "
+            "not random: one run is enough."
         )
     source = ", and so is the automaton that draws them" if recipe.data.source in RANDOM else ""
     return (
@@ -456,14 +456,14 @@ def choice(recipe: Recipe, sweep: Grid) -> str:
         key="compare.by",
         persist_state="session",
         help="The best rank is the one whose model has the lowest score on validation strings, or "
-        "the lowest AIC or BIC: these are of the training strings, and add a penalty for each free "
-        f"parameter. {TIES} Test strings are not used.",
+        "the lowest AIC or BIC: these are computed on the training strings, with a penalty for "
+        f"each free parameter. {TIES} Test strings are not used.",
     )
     return field
 
 
 def with_criteria(named: Mapping[Name, Outcome], recipe: Recipe, by: str) -> Mapping[Name, Outcome]:
-    """Add AIC and BIC to outcomes if one of them chooses, except to runs from other strings than
+    """Add AIC and BIC to outcomes if one of them chooses, except to runs from strings other than
     the page's: their values can't be compared. Strings that a seed drew count as the page's.
     """
     if by not in CRITERIA:
@@ -499,9 +499,8 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
             return
     if not best_scores:
         widgets.notes(
-            "There are no validation strings, so no rank can be chosen by them. Set some "
-            "aside in the sidebar, "
-            "under Held-out strings and seed."
+            "There are no validation strings, so they can't choose a rank. Set some aside in the "
+            "sidebar, under Held-out strings and seed."
         )
         return
     if all(len(scores) == 1 for scores in best_scores.values()):
@@ -698,12 +697,9 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
         f"Ordered by {order}. {TIES} All other scores are on the test strings."
         f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
     )
-    warnings = [
-        f"{name}: {sentence}"
-        for name, one in named.items()
-        for sentence in one.diagnostics.warnings
-    ]
-    widgets.warning_list(warnings)
+    health = {name: one.diagnostics for name, one in named.items()}
+    widgets.warning_list([f"{name}: {text}" for name in health for text in health[name].warnings])
+    widgets.note_list([f"{name}: {text}" for name in health for text in health[name].notes])
     if len(named) > 2:
         # a chart in a closed list would be drawn too: a second or two without a graphics card
         lines = widgets.opened("One line for each run", "stacked_line_chart", "compare.lines")

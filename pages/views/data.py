@@ -52,9 +52,9 @@ MAX_ROWS = 200  # of the table of frequent strings
 FEW_SYMBOLS = 2  # too few for a chart
 TRAINING = (
     "Training strings",
-    "PAutomaC or SPiCe; one string on each line, as characters or as tokens separated by "
-    "spaces; a table with a string and its count in each row (CSV); JSON lines; logs of "
-    "events (CSV or XES); CoNLL, FASTA, FASTQ, SPMF, uniq -c, Abbadingo.",
+    "PAutomaC or SPiCe; one string per line, as characters or as tokens separated by spaces; a "
+    "table with a string and its count in each row (CSV); JSON lines; logs of events (CSV or XES); "
+    "CoNLL, FASTA, FASTQ, SPMF, uniq -c, Abbadingo.",
 )
 OTHERS = {
     "upload_test": (
@@ -63,11 +63,11 @@ OTHERS = {
     ),
     "upload_solution": (
         "Solution",
-        "PAutomaC: the true probabilities of the test strings, one on each line.",
+        "PAutomaC: the true probabilities of the test strings, one per line.",
     ),
     "upload_prefixes": (
         "Prefixes",
-        "SPiCe: beginnings of strings, one on each line, to be scored with their targets.",
+        "SPiCe: beginnings of strings, one per line, to be scored with their targets.",
     ),
     "upload_targets": (
         "Targets",
@@ -426,7 +426,7 @@ def _paste_control() -> None:
     Text that can't be read stays in the box, with the reason.
     """
     st.text_area(
-        "Strings, one on each line",
+        "Strings, one per line",
         key=PASTED,
         height=160,
         persist_state="session",

@@ -151,7 +151,7 @@ class _Shown:
 
 
 def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
-    """Start the trainings that were asked for in the picture, and cancel those of a learner.
+    """Start the training runs requested in the picture, and cancel those of a learner.
 
     A browser may send anything; what is not a choice is ignored.
     """
@@ -168,7 +168,7 @@ def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
 
 
 def _training(shown: _Shown, missing: Keys) -> None:
-    """Show in the lanes which trainings are going on, and draw the page again when one has ended.
+    """Show in the lanes what is being trained, and draw the page again when one has ended.
 
     Parameters
     ----------
@@ -276,7 +276,8 @@ def _recipes(
 
 
 def _seeds_of(learner: str) -> str:
-    """Return what trainings of a learner with other seeds are called between the picture and here.
+    """Return what training runs of a learner with other seeds are called between the picture and
+    here.
 
     >>> _seeds_of("both.non")
     'both.non, other seeds'
@@ -369,7 +370,7 @@ def _take_looks() -> None:
 
 
 def _enter() -> None:
-    """Set Compare, where a linear model by likelihood is trained, to that learner and rank."""
+    """Set Compare, where a linear model is trained by likelihood, to that learner and rank."""
     room = st.session_state[COMPONENT].get("room")
     if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
         rank = _linear_rank() or sidebar.current().learning.rank

@@ -226,7 +226,7 @@ def table(run_list: RunList, page: Listing, query: Query) -> list[Run]:
     state = widgets.draw_table(
         columns,
         f"history.runs.{_digest(page.runs)}",
-        "Runs of the history with what differs in their recipes, and their scores",
+        "Runs of the history, with the options that differ and their scores",
         helps,
         height=ROW_PIXELS * (min(len(page.runs), MAX_SHOWN_ROWS) + 1) + 4,
         on_select="rerun",
@@ -324,7 +324,8 @@ def _results(run: Run) -> None:
     if diagnostics:
         with right if curves else left:
             widgets.draw_table(diagnostics, "history.diagnostics", "Diagnostics of the run")
-    widgets.warning_list(history_tables.messages(run))
+    widgets.warning_list(history_tables.warnings(run))
+    widgets.note_list(history_tables.notes(run))
 
 
 def _intervals(run: Run) -> dict[str, Interval]:

@@ -1,5 +1,5 @@
-"""What the Practice page shows: the choice of kinds, one task, and the score of this session; or a
-quiz of a lesson.
+"""The views of the Practice page: the choice of kinds, one task, and the score of this session; or
+a quiz of a lesson.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def quiz(chosen: Quiz, when: str) -> None:
             f"**{gain.text()}**."
         )
         st.caption(
-            "(after − before) / (1 − before), both as shares of the items: the part of what "
-            "was missing that was learned."
+            "(after − before) / (1 − before), both as shares of the items: the share of what was "
+            "missing that was learned."
         )
     for number, item in enumerate(chosen.tasks(when), 1):
         with st.container(border=True, key=f"quiz_item_{number}"):
@@ -168,7 +168,7 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
                 else f"Items {names} have no answer"
             )
             st.warning(
-                f"{text}. Press the button again to hand in the quiz all the same.",
+                f"{text}. Press the button again to hand in the quiz anyway.",
                 icon=":material/warning:",
             )
         st.form_submit_button(
@@ -295,8 +295,8 @@ def score() -> None:
     points = sum(response.points for response in over)
     st.markdown(
         f"**{format_significant(points, 4)} of {plural(len(over), 'point')}**: {len(correct)} of "
-        f"{plural(len(over), 'task')} right, {first} of them at the first try. Parts of an "
-        "answer that are right count, too."
+        f"{plural(len(over), 'task')} right, {first} of them on the first try. Parts of an answer "
+        "that are right count, too."
     )
 
 

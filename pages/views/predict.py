@@ -44,9 +44,8 @@ WEIGHTS = "The weights are those under which the validation strings are likelies
 EQUAL_WEIGHTS = "The weights are equal, because there are no validation strings to choose them by."
 SHARES = {
     BY_STRING: "A model's share after the prefix is its weight, times the probability that it "
-    "gives to "
-    "the prefix, over the same "
-    "for all models. So a model that predicted the prefix well has much influence.",
+    "gives to the prefix, divided by the sum of these products over all models. So a model that "
+    "predicted the prefix well has much influence.",
     BY_SYMBOL: "A model has the same share after every prefix.",
 }
 CODE_HEIGHT = 420
@@ -87,16 +86,21 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return
-    if note := data.alphabet.unknown_note(text):
-        st.caption(escape_markdown(note))
+    # containers: what stands below keeps its place, whatever is in them
+    with st.container():
+        if note := data.alphabet.unknown_note(text):
+            st.caption(escape_markdown(note))
     widgets.draw_table(
         result_tables.weight_table(models, word),
         "predict.weights",
         "The string's weight under each model",
     )
-    widgets.warnings(*result_tables.weight_warnings(models, word, data))
-    _what_comes_next(data, models, word)
-    _mixture(data, models, word)
+    with st.container():
+        widgets.warnings(*result_tables.weight_warnings(models, word, data))
+    with st.container():
+        _what_comes_next(data, models, word)
+    with st.container():
+        _mixture(data, models, word)
     automata = {
         name: model
         for name, model in models.items()
@@ -224,8 +228,8 @@ def _states_and_calculation(
         f"All numbers are computed in full precision and written with {digits} significant digits"
     )
     st.caption(
-        f"{escape_markdown(notes)} {rounding}, so a calculator fed with the written numbers "
-        "may give other last digits."
+        f"{escape_markdown(notes)} {rounding}, so a calculator fed with the written numbers may "
+        "give different last digits."
     )
     st.markdown("**The same as text, with all rows and columns**")
     st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)

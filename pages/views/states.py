@@ -32,7 +32,7 @@ from nlwfa_core.models.model_files import LearnedModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Word, Words
-from pages.shared import components, pins, screen, widgets
+from pages.shared import components, last_result, pins, screen, widgets
 from pages.shared.context import Context, computed
 from pages.shared.widgets import escape_markdown
 
@@ -219,16 +219,28 @@ class Picture:
     text: str
 
 
-def picture_controls(context: Context) -> Picture:
-    """Draw the choice of what is shown of the states."""
+def shown(context: Context) -> Context | None:
+    """Return the context of the results that the page draws: those of its own recipe or, until
+    there is one, those of which the session saw one last; None if there are none at all.
+    """
+    return context if context.results else last_result.seen()
+
+
+def picture_controls(context: Context, shown: Context) -> Picture:
+    """Draw the choice of what is shown of the states. `shown`: whose they are; a line says so if it
+    is not the page's `context`.
+    """
+    with st.container():
+        if shown is not context:
+            last_result.note(shown, context.recipe)
     left, middle, right = st.columns([4, 6, 1.4])
     with left.container(key="states.learner"):
         learner = st.segmented_control(
             "Model",
-            list(context.results),
-            default=context.default_learner,
+            list(shown.results),
+            default=shown.default_learner,
             required=True,
-            key=f"states.learner.{context.default_learner}",  # follows the sidebar
+            key=f"states.learner.{shown.default_learner}",  # follows the sidebar
         )
     screen.follow("colour", "states.colour", {name: name for name in COLOURINGS}, "last symbol")
     screen.follow("axes", "states.axes", {"2": 2, "3": 3}, 2)
@@ -263,9 +275,14 @@ def picture_controls(context: Context) -> Picture:
     return Picture(learner, colour, axes, unit, text)
 
 
-def states(context: Context, prefixes: Words, picture: Picture) -> None:
+def _prefixes(context: Context) -> Words:
+    return context.prefixes(context.matrix_recipe.num_prefixes)
+
+
+def states(context: Context, picture: Picture) -> None:
     """Draw the states after all prefixes, and the path of one string through them."""
     data = context.data
+    prefixes = _prefixes(context)
     widgets.check_typed("Follow one string", picture.text)
     whole = data.alphabet.encode(picture.text) if picture.text else word_to_follow(data.train)
     draw = _draw_states if len(prefixes) <= MAX_REMEMBERED else _draw_states.__wrapped__
@@ -339,7 +356,7 @@ def _draw_states(
         widgets.draw_table(way, "states.way", "The string's states, all components", remember=False)
 
 
-def overlay(context: Context, prefixes: Words, picture: Picture) -> None:
+def overlay(context: Context, picture: Picture) -> None:
     """Draw the states of two runs (pinned or the sidebar's) in one figure, the second's rotated and
     scaled onto the first's; if there is only one, a line on how to get another.
     """
@@ -365,6 +382,7 @@ def overlay(context: Context, prefixes: Words, picture: Picture) -> None:
         "Overlay", list(pairs), default=next(iter(pairs)), required=True, key="states.pair"
     )
     first, second = pairs[pair]
+    prefixes = _prefixes(context)
     sets = [prefix_states(results[name].model, prefixes) for name in (first, second)]
     sets = [directions(states) if picture.unit else states for states in sets]
     aligned = align(*sets)

@@ -31,7 +31,7 @@ PACKAGES = ("streamlit", "torch", "numpy", "scipy", "sqlalchemy", "plotly")
 
 def stop_if_not_allowed() -> None:
     if not visitor.may_see_status():
-        widgets.notes("This page is for whoever runs the server: NLWFA_STATUS=on shows it.")
+        widgets.notes("This page is for the person who runs the server: NLWFA_STATUS=on shows it.")
         st.stop()
 
 

@@ -4,8 +4,6 @@ numbers; a finished run's training and scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
@@ -16,20 +14,17 @@ from nlwfa_core.display.formulas.spectral_steps import Step
 from nlwfa_core.display.pairs import COVERS, interval_sentence
 from nlwfa_core.display.string_labels import short_word
 from nlwfa_core.experiment.datasets import Data
-from nlwfa_core.experiment.results import Result
+from nlwfa_core.learning.fitting import FitReport
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import LBFGS_DEPENDENT
 from nlwfa_core.learning.options import Networks
-from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word
-from pages.shared import score_tables, sidebar, training, widgets
+from pages.shared import last_result, score_tables, training, widgets
 from pages.shared.context import Context, computed
-from pages.shared.sidebar import describe_change
 from pages.shared.widgets import check_typed, escape_markdown
 
 STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
-LAST_SHOWN = "train.last_shown"  # the recipe whose result the session saw last
 # symbols of the longest string that the text field suggests at first: its product has to fit the
 # screen
 MAX_PROPOSED = 4
@@ -38,8 +33,9 @@ MAX_PROPOSED = 4
 def heading(recipe: Recipe) -> None:
     """Draw which learner is trained with how many states, and what is wrong with that number."""
     learning = recipe.learning
-    st.markdown(f"**{learning.learner}, k = {learning.rank}**: {learning.title}")
-    widgets.notes(*recipe_formulas.rank_notes(recipe))
+    with st.container():
+        st.markdown(f"**{learning.learner}, k = {learning.rank}**: {learning.title}")
+        widgets.notes(*recipe_formulas.rank_notes(recipe))
 
 
 def verdict(context: Context) -> None:
@@ -71,12 +67,12 @@ def formulas(recipe: Recipe, opened: bool) -> None:
 def spectral_steps(context: Context) -> None:
     """Draw the current step of SP, with buttons to move to the others; nothing for networks.
 
-    The address contains the current step.
+    The address contains the current step. Raises RecipeError if the strings can't be read.
     """
     recipe = context.recipe
+    data = context.data
     if recipe.learning.networks:
         return
-    data = context.data
     try:
         spectral = computed(
             stepping.spectral, context.hankel_key, context.hankel, rank=recipe.learning.rank
@@ -169,61 +165,56 @@ def _word(name: str, data: Data) -> Word:
         return proposed
 
 
-def remember_shown(recipe: Recipe) -> None:
-    """Remember that the session has seen a recipe's result."""
-    st.session_state[LAST_SHOWN] = recipe
-
-
-def last_shown(recipe: Recipe) -> Context | None:
-    """Return the context of the result that the session saw last, if it is of the same strings and
-    has to stand in for the result of a recipe: while a network is trained, its own curves do.
+def shown(context: Context) -> Context | None:
+    """Return the context of the result that the page draws: the recipe's own or, until it has one,
+    that which the session saw last. While a network is trained, its own curves stand there: None.
     """
-    shown: Recipe | None = st.session_state.get(LAST_SHOWN)
+    recipe = context.recipe
+    if context.result is not None:
+        return context
     is_live = recipe.learning.networks and training.is_going(recipe)
-    if shown is None or shown.data != recipe.data or is_live:
-        return None
-    before = Context(shown)
-    return before if before.result is not None else None
+    return None if is_live else last_result.seen()
 
 
-def results_before(before: Context, recipe: Recipe, references: Mapping[str, Scores]) -> None:
-    """Draw the result that the session saw last, in grey, until a recipe has its own."""
-    result = before.result
-    assert result is not None
-    title = escape_markdown(before.recipe.title)
-    change = describe_change(before.recipe, recipe)
-    with st.container(horizontal=True, vertical_alignment="center", key="train.before"):
-        text = f"The last result: **{title}**. Changed since: {change}."
-        st.markdown(text, width="content")
-        st.button(
-            f"Back to {title}",
-            key="train.last",
-            type="tertiary",
-            on_click=sidebar.set_recipe,
-            args=(before.recipe,),
-        )
-    with st.container(key="train.stale"):
-        course(before, result)
-        with st.container(key="train.results"):  # a lesson hides these, too
-            scores(before.recipe, result, references)
+def origin(context: Context, shown: Context | None) -> None:
+    """Draw a line on whose result is shown if it is the last one; otherwise a button that trains
+    the same network with another seed.
+    """
+    with st.container():
+        if shown is context:
+            training.another_seed(context.recipe)
+        elif shown is not None:
+            last_result.note(shown, context.recipe)
 
 
-def course(context: Context, result: Result) -> None:
+def course(shown: Context | None) -> None:
     """Draw how the training of a finished run went, and whether its model is sound."""
-    learning = context.recipe.learning
-    name = learning.learner
-    widgets.warnings(*(f"{name}: {text}" for text in result.report.messages))
-    if result.report.logs:
-        training.result_charts(context, result, "train")
-        with st.container(key="train.training"):
-            widgets.training_lines(name, ((log.state, log.summary) for log in result.report.logs))
-        if isinstance(learning, Networks) and _uses_lbfgs(learning):
-            st.caption(LBFGS_DEPENDENT)
-    radius = None if learning.networks else result.report.spectral_radius
-    if radius is not None and radius < 1:  # otherwise a warning above says that the sum diverges
-        st.caption(
-            f"The sum of all weights converges (spectral radius of ΣA {format_score(radius)} < 1)."
-        )
+    with st.container():
+        if shown is None or shown.result is None:
+            return
+        result = shown.result
+        learning = shown.recipe.learning
+        name = learning.learner
+        with st.container():  # so that the charts keep their places whatever is above them
+            _messages(name, result.report)
+        if result.report.logs:
+            training.result_charts(shown, result, "train")
+            with st.container(key="train.training"):
+                lines = ((log.state, log.summary) for log in result.report.logs)
+                widgets.training_lines(name, lines)
+            if isinstance(learning, Networks) and _uses_lbfgs(learning):
+                st.caption(LBFGS_DEPENDENT)
+        radius = None if learning.networks else result.report.spectral_radius
+        if radius is not None and radius < 1:  # otherwise a warning above says that it diverges
+            st.caption(
+                "The sum of all weights converges (spectral radius of ΣA "
+                f"{format_score(radius)} < 1)."
+            )
+
+
+def _messages(learner: str, report: FitReport) -> None:
+    widgets.warnings(*(f"{learner}: {text}" for text in report.warnings))
+    widgets.notes(*(f"{learner}: {text}" for text in report.notes))
 
 
 def _uses_lbfgs(learning: Networks) -> bool:
@@ -232,10 +223,12 @@ def _uses_lbfgs(learning: Networks) -> bool:
     return learning.optimizer == "lbfgs" or is_lm
 
 
-def scores(recipe: Recipe, result: Result, references: Mapping[str, Scores]) -> None:
+def scores(context: Context) -> None:
     """Draw the scores of a finished run with those of the reference models."""
+    result = context.result
+    assert result is not None
     st.subheader("On the test strings", anchor=False)
-    rows = {recipe.learning.learner: result.scores, **references}
+    rows = {context.recipe.learning.learner: result.scores, **context.reference_scores}
     score_tables.score_table(rows, "train.scores")
     st.caption(result_tables.time_sentence(result.seconds))
 
@@ -248,14 +241,10 @@ def all_learners(context: Context) -> None:
     results = {learner: run.result for learner, run in runs.items() if run.result is not None}
     if len(results) < 2:
         return
-    widgets.warnings(
-        *(
-            f"{learner}: {text}"
-            for learner, result in results.items()
-            if learner != context.recipe.learning.learner
-            for text in result.report.messages
-        )
-    )
+    with st.container():
+        for learner, result in results.items():
+            if learner != context.recipe.learning.learner:
+                _messages(learner, result.report)
     rows = {learner: result.scores for learner, result in results.items()}
     stages = {learner: result.report.training for learner, result in results.items()}
     recipes = {learner: result.recipe for learner, result in results.items()}

@@ -129,7 +129,7 @@ def check_replaceable(folder: Path, experiment: str) -> None:
     for path in (folder / f"{experiment}.md", *figures):
         if path.exists() and (reason := _foreign(path)):
             raise RecipeError(
-                f"{path} {reason}: choose another folder with --out, or replace its pages by "
+                f"{path} {reason}: choose another folder with --out, or replace its pages with "
                 "--force (the CSV files of runs stay)"
             )
 

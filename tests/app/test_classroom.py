@@ -88,7 +88,7 @@ def test_a_class_from_its_code_to_its_end(
     assert "Nothing is recorded before you join" in _texts(ada)
     ada = open_lab("classroom", **{"class": code, "lesson": "rank", "step": 1})
     assert (
-        "at the latest 30 days" in _texts(ada)
+        "or 30 days after it was opened at the latest" in _texts(ada)
         and not class_session.store().read(code, _token(code, person)).members
     )
     person("ada")
@@ -176,7 +176,7 @@ def test_who_comes_back_finds_their_answers(
     again = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
     assert "not yet right" in again.warning[0].value
     _answer(again, "3")
-    assert again.success[0].value.startswith("Right at the second try.")
+    assert again.success[0].value.startswith("Right on the second try.")
     back = open_lab("classroom", **{"class": code})
     assert back.text_input(key="class.nickname").value == "Ada"
     back.button(key="class.leave_now").click().run()
@@ -431,7 +431,7 @@ def test_the_class_follows_its_teacher_and_may_step_back(
     assert "/".join(_lesson(again)) == second
     person("teacher")
     _step(teacher).set_value("rank/1").run()
-    assert teacher.button(key="class.move").label == "Everybody to this step"
+    assert teacher.button(key="class.move").label == "Move everyone to this step"
     teacher.button(key="class.move").click().run()
     person("ada")
     again = open_lab("hankel", **{"class": code, "lesson": "hankel-matrix", "step": 2, "rank": 7})

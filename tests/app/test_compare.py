@@ -273,7 +273,7 @@ def test_without_validation_strings_no_rank_is_chosen():
     assert app.number_input(key="num_validation").value == 0
     trained(app, "compare.start")
     assert any(
-        "no validation strings, so no rank can be chosen" in entry.value.replace("\\", "")
+        "no validation strings, so they can't choose a rank" in entry.value.replace("\\", "")
         for entry in app.info
     )
     listed = next(entry.value for entry in app.dataframe if "place" in entry.value)

@@ -566,7 +566,7 @@ def test_a_log_is_shown_and_its_columns_are_chosen_before_it_is_read() -> None:
     )
     # A choice that does not fit changes nothing.
     [complaint] = complaints(choose(app, "case_column", "what"))
-    assert "can't be in one column" in complaint
+    assert "can't be in the same column" in complaint
     assert recipe_of(app).data == data
     # The next file has other columns.
     assert not complaints(upload(app, LINES))

@@ -295,7 +295,7 @@ def test_a_question_is_entered_twice_and_then_opens_its_solution():
     assert not app.warning and solution in markdown_texts(app)
     assert (
         app.success[0].value
-        == "Right at the second try. You said *0,2*, then *3/10*. The answer: 0.3."
+        == "Right on the second try. You said *0,2*, then *3/10*. The answer: 0.3."
     )
     app.button(key="lesson.next").click().run()
     app.text_input(key="exercise.hankel_matrix_2_0.entry").set_value("0.1")
@@ -305,7 +305,7 @@ def test_a_question_is_entered_twice_and_then_opens_its_solution():
         0
     ].value.endswith("The answer: **0.3**.")
     app.button(key="lesson.back").click().run()
-    assert app.success[0].value.startswith("Right at the second try")  # the session remembers it
+    assert app.success[0].value.startswith("Right on the second try")  # the session remembers it
 
 
 def test_an_open_quiz_hides_the_text_and_the_answer_of_the_step():
@@ -334,7 +334,7 @@ def test_several_right_options_are_ticked():
     assert "1 of 2 right ones." in app.warning[0].value
     app.checkbox(key=f"{name}.entry.2").check()
     app.button(key=f"{name}.check").click().run()
-    assert app.success[0].value.startswith("Right at the second try.")
+    assert app.success[0].value.startswith("Right on the second try.")
 
 
 def test_a_question_without_a_key_is_opened():

@@ -26,10 +26,10 @@ def test_tasks_are_answered_and_scored():
     app.text_input(key="exercise.weight_two_3.entry").set_value(task.question.key.best)
     app.button(key="exercise.weight_two_3.check").click().run()
     assert app.success[0].value.startswith(
-        "Right at the second try."
+        "Right on the second try."
     ) and task.question.solution in markdown_texts(app)
     assert any(
-        "0.5 of 1 point**: 1 of 1 task right, 0 of them at the first try" in text
+        "0.5 of 1 point**: 1 of 1 task right, 0 of them on the first try" in text
         for text in markdown_texts(app)
     )
     app.button(key="practice.next").click().run()
@@ -38,7 +38,7 @@ def test_tasks_are_answered_and_scored():
     app.text_input(key="exercise.weight_two_4.entry").set_value(following.question.key.best)
     app.button(key="exercise.weight_two_4.check").click().run()
     assert any(
-        "1.5 of 2 points**: 2 of 2 tasks right, 1 of them at the first try" in text
+        "1.5 of 2 points**: 2 of 2 tasks right, 1 of them on the first try" in text
         for text in markdown_texts(app)
     )
     elsewhere = go(app, "data")

@@ -178,9 +178,9 @@ def test_another_alphabet_can_not_be_laid_over() -> None:
     app.button(key="pins.A").click().run()
     trained(app.selectbox(key="source").set_value("dyck").run())
     assert not complaints(go(app, "states"))
-    assert any("another alphabet" in note.value for note in app.info)
+    assert any("its alphabet is not that of" in note.value for note in app.info)
     assert not complaints(go(app, "predict"))
-    assert any("another alphabet" in note.value for note in app.info)
+    assert any("its alphabet is not that of" in note.value for note in app.info)
 
 
 def drawn_arrows(app: AppTest) -> int:

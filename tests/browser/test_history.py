@@ -104,7 +104,7 @@ def test_a_list_of_ones_own_survives_f5_and_is_nobody_elses(
         settled(mine)
         assert eventually(lambda: names(mine), ["SP, k = 2"])
         visit(other, lab, "status")
-        expect(other.get_by_text("This page is for whoever runs the server")).to_be_visible()
+        expect(other.get_by_text("This page is for the person who runs the server")).to_be_visible()
         other.get_by_role("button", name="More").click()
         expect(other.get_by_role("menuitem", name="History")).to_be_visible()
         expect(other.get_by_role("menuitem", name="Status")).to_have_count(0)

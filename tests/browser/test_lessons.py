@@ -94,7 +94,7 @@ def test_a_lesson_from_the_learn_page_to_its_models(page: Page, lab: str) -> Non
         enter(page, "rank/5", question.key)
         expect(answer).to_be_visible()
         expect(keyed(page, "lesson")).to_contain_text(
-            "Right at the second try. You said “some strings get a negative weight”, then"
+            "Right on the second try. You said “some strings get a negative weight”, then"
         )
         press(page, "lesson.back")
         step(page, "Now brackets")

@@ -345,7 +345,7 @@ def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses
 
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
     found = verdict(script, lane(0.2), lane(0.1) | {"training": "not finished"})
-    assert found["line"][-1][0] == " · not trained to its end"
+    assert found["line"][-1][0] == " · training not finished"
 
 
 SEEDS = [

@@ -131,7 +131,7 @@ def test_spectral_learning_follows_the_sidebar_without_a_button(page: Page, lab:
     for rank in (2, 3, 4):
         write(page, "rank", rank)
         expect(page.get_by_text(f"SP, k = {rank}: spectral learning, linear")).to_be_visible()
-        expect(keyed(page, "train.last")).to_have_count(0)  # no result of other settings stands in
+        expect(keyed(page, "last_result")).to_have_count(0)  # it is of these settings
         expect(keyed(page, "train.scores.table")).to_be_visible()
         expect(keyed(page, "train.start")).to_have_count(0)
     expect(keyed(page, "elsewhere")).to_have_count(0)

@@ -251,15 +251,15 @@ def test_alphabets_that_can_not_fit_are_refused() -> None:
     test = TestSet.as_drawn(own(b"[]\n").words, np.ones(1), own(b"[]\n"), Dyck())
     with pytest.raises(
         RecipeError,
-        match="the true model and the model must have one alphabet; got 2 symbols: .*, and 4 "
+        match="the true model and the model must have the same alphabet; got 2 symbols: .*, and 4 "
         "symbols: a, b",
     ):
         evaluate(ABCD_MODEL, test)
     bounded = bounded_sample(TRAIN, "prefix")
     with pytest.raises(
         RecipeError,
-        match="the basis and the sample must have one alphabet; got 5 symbols: .* and 4 symbols: "
-        "a, b",
+        match="the basis and the sample must have the same alphabet; got 5 symbols: .* and 4 "
+        "symbols: a, b",
     ):
         estimate_hankel(TRAIN, select_basis(bounded, 8, 8), "prefix", bounded=True)
     numbers = Basis(Words.of([(), (0,)]), Words.of([(), (0,)]), 1)

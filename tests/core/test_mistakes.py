@@ -139,7 +139,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a sample of a list": (
         lambda: Sample([(0, 1)], np.ones(1, dtype=int), AB),
         TypeError,
-        "a sample is made of Words and their Alphabet; got list and Alphabet",
+        "a sample consists of Words and their Alphabet; got list and Alphabet",
     ),
     "words over text": (
         lambda: Words(np.array([0]), np.array([0, 1]), "ab"),

@@ -1,4 +1,4 @@
-"""A declared alphabet, and a symbol as which a model reads all that it does not know: as if that
+"""A declared alphabet, and a symbol that stands for all that a model does not know: as if that
 symbol stood in the strings.
 """
 

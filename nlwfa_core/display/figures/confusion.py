@@ -35,5 +35,5 @@ def confusion_figure(scores: Confusion) -> go.Figure:
         )
     )
     figure.update_yaxes(autorange="reversed", title="true label", type="category")
-    figure.update_xaxes(side="top", title="label that was given", type="category")
+    figure.update_xaxes(side="top", title="assigned label", type="category")
     return layout(figure, 110 + 44 * len(scores.labels))

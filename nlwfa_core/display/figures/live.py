@@ -1,6 +1,6 @@
 """Make ECharts options of the loss curves and the plane of states that change during training.
 
-ECharts updates a figure in place, whereas Plotly would draw it anew each time.
+ECharts updates a figure in place, whereas Plotly would redraw it each time.
 """
 
 from __future__ import annotations

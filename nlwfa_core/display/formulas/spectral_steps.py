@@ -256,10 +256,10 @@ def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
             rf"\alpha_0^\top\mathbf{{A}}_{{{name}}}=" + row(maps.initial @ A),
             *data_line,
         ),
-        "Line 2 is the state that the map makes of the initial "
-        f"state{'; line 3 is this state in the data' if data_line else ''}. "
-        "Least squares makes maps and data agree as well as possible for all prefixes at once. "
-        f"The sum of the maps has spectral radius {format_beside(maps.spectral_radius, 1.0)}.",
+        "Line 2 is the state to which the map takes the initial "
+        f"state{'; line 3 is this state in the data' if data_line else ''}. Least squares makes "
+        "maps and data agree as well as possible for all prefixes at once. The sum of the maps "
+        f"has spectral radius {format_beside(maps.spectral_radius, 1.0)}.",
     )
 
 

@@ -79,7 +79,7 @@ class EMRecipe:
 
 @dataclass(eq=False)
 class _Course:
-    """The course of EM: the model at hand, and the next step."""
+    """The state of EM: the current model, and the next step."""
 
     recipe: EMRecipe
     result: Models  # the model of the last M step
@@ -128,7 +128,7 @@ def over_relaxed(before: M, after: M, step: float) -> M:
 
 @dataclass(eq=False)
 class EMTraining:
-    """A training: the course of EM, the best model by the validation strings, and how the loss
+    """A training run: the state of EM, the best model by the validation strings, and how the loss
     fell.
     """
 

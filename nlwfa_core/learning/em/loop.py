@@ -16,7 +16,7 @@ from .prefix_tree import BoolArray, M, PrefixTree
 
 
 class Loop:
-    """Runs EM on several models side by side, and keeps the best of each.
+    """Runs EM on several models at once, and keeps the best of each.
 
     A model that has ended is taken out, so the others no longer wait for it. With validation
     strings, a model ends after `patience` iterations in a row without a better one; otherwise, when

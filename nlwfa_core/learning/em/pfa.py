@@ -6,7 +6,7 @@ j], and P(end | i) = α∞[i]. So it has a number for each symbol and each move,
 has only the product of an emission and a move; every HMM is a PFA with as many states. The WFA with
 these weights computes exactly the model's probabilities.
 
-Several starts run side by side.
+Several starts run at once.
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ class PFATraining:
     Raises RecipeError if a number is not possible, or the start is unknown.
     """
 
-    # one of `learning.names.EM_STARTS`: a random model; a spectral model, projected on
-    # distributions (`spectral_pfa`); or a small random model whose states are split again and
-    # again, with EM in between (`split_states`)
+    # one of `learning.names.EM_STARTS`: a random model; a spectral model, projected onto
+    # distributions (`spectral_pfa`); or a small random model whose states are split repeatedly,
+    # with EM in between (`split_states`)
     start: str = "random"
     starts: int = 1  # how many starts are tried, each with its own random numbers
     iterations: int = 500  # the largest number of iterations
@@ -319,7 +319,7 @@ def split_states(models: PFAs, num_states: int, tree: PrefixTree, rng: np.random
 
 
 def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PFAs:
-    """Make a start for EM by spectral learning: a linear model of the strings, projected on
+    """Make a start for EM by spectral learning: a linear model of the strings, projected onto
     distributions.
 
     A spectral model computes with states in an arbitrary basis, where signs mean nothing. Here the

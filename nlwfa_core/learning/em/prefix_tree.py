@@ -4,7 +4,7 @@ HMM alike.
 The nodes of the tree are the distinct prefixes of the strings. One pass down and one pass up are
 enough for all strings with a prefix in common, because only the sum of their backward passes,
 weighted by counts, matters. So an iteration costs O(num_nodes · num_states²), whatever the number
-of strings. Several models run side by side: each product of matrices has one more axis.
+of strings. Several models run at once: each product of matrices has one more axis.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class PrefixTree:
 
     @property
     def symbol_counts(self) -> FloatArray:
-        """How often each symbol occurs, shape (num_symbols,)."""
+        """Count how often each symbol occurs, shape (num_symbols,)."""
         counts: FloatArray = np.bincount(self.symbol[1:], self.begins[1:], self.num_symbols).astype(
             np.float64
         )

@@ -396,7 +396,7 @@ def _first_difference(
 @check_types
 def conformance_words(wfa: WFA, extra_states: int) -> Words:
     """List strings that prove a function equal to an automaton's, if it needs at most
-    `extra_states` states more.
+    `extra_states` more states.
 
     This is the W-method for testing finite-state machines (Chow 1978, Vasilevskii 1973), for
     weighted automata. Let P and S be words, λ among both, whose rows and columns give the Hankel

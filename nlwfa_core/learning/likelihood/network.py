@@ -23,8 +23,8 @@ from ...strings.words import FloatArray, IntArray
 from .prefixes import Level, PrefixCounts
 
 # A level with more last symbols than FEW_CALLS is computed with a matrix per prefix, where that is
-# faster than a call for each symbol. What a call costs, and a prefix besides the numbers of its
-# matrix, in copies of a number:
+# faster than a call for each symbol. What a call costs, and a prefix in addition to the numbers of
+# its matrix, in copies of a number:
 FEW_CALLS, CALL_COST, ROW_COST = 4, 5_000, 200
 NO_SYMBOLS = np.zeros(0, dtype=np.int64)
 
@@ -32,8 +32,8 @@ NO_SYMBOLS = np.zeros(0, dtype=np.int64)
 @dataclass(frozen=True, eq=False)
 class Network:
     """The weights θ of a network; or those of several networks of one shape, a *stack*, whose
-    arrays have one more axis, the first. A stack is computed in hardly more time than one network:
-    most time goes into calls for few prefixes.
+    arrays have one more axis, the first. A stack takes barely more time than one network: most time
+    goes into calls for few prefixes.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Network:
         )
 
     def model(self) -> NLWFA:
-        """Make the network an automaton, which is a distribution over strings."""
+        """Turn the network into an automaton, which is a distribution over strings."""
         reading = ConditionalReading("softmax", normalised=True)
         return NLWFA(
             self.initial,

@@ -40,7 +40,7 @@ LEAST_GAIN = 2.0  # nats
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """The end of a training.
+    """The end of a training run.
 
     Attributes
     ----------

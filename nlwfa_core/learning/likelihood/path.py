@@ -86,8 +86,10 @@ class Stage:
         )
 
     @property
-    def message(self) -> str | None:
-        """Return a sentence for the user if the network has fewer states than its rank."""
+    def note(self) -> str | None:
+        """Return a sentence for the user if the network has fewer states than its rank, which is no
+        fault: `Path` adds no state that is not worth its weights.
+        """
         used = self.network.num_states
         if used == self.rank:
             return None
@@ -292,14 +294,14 @@ class Path:
 
 
 class _Work:
-    """Counts trainings, and reports each."""
+    """Counts training runs, and reports each."""
 
     def __init__(self, report: Report, cancelled: CancelCheck) -> None:
         self.report, self.cancelled = report, cancelled
         self.done = self.total = 0
 
     def expect(self, number: int) -> None:
-        """State how many trainings are still to come, at most."""
+        """State how many training runs are still to come, at most."""
         self.total = self.done + number
 
     def watch(self, shape: Network) -> Callable[[float, FloatArray], None]:

@@ -457,7 +457,7 @@ def _eigenvectors_by_part(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compute the eigenvalues and eigenvectors (columns) of a symmetric matrix, in each of its
     parts that share no entry but 0.
 
-    Those of each part stand in its own columns, so a matrix of a single part gives what
+    Those of each part are in its own columns, so a matrix of a single part gives what
     `np.linalg.eigh` does.
     """
     number, part = connected_components(matrix != 0, directed=False)

@@ -47,7 +47,7 @@ class AutoEncoder:
         return forward(states, others, self.nonlinear)[-1] @ last
 
     def units(self, rows: sparse.csr_array) -> list[FloatArray]:
-        """Compute what each hidden layer makes of the rows: arrays (num_rows, width_i)."""
+        """Compute the outputs of each hidden layer for the rows: arrays (num_rows, width_i)."""
         first, *hidden, _ = self.layers
         return forward(activate(rows @ first, self.nonlinear), hidden, self.nonlinear)
 

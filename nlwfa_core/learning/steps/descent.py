@@ -166,11 +166,11 @@ def solved(loss: float, stage: str, report: Report, look: Look | None) -> Traini
 
 
 class StopTraining(Exception):
-    """Raised by the last evaluation of a training, to leave the optimiser."""
+    """Raised by the last evaluation of a training run, to leave the optimiser."""
 
 
 class Epochs:
-    """One training: it evaluates the loss and its gradient, records the losses and the best
+    """One training run: it evaluates the loss and its gradient, records the losses and the best
     weights, and decides when to stop.
 
     Calling the object is one epoch: it evaluates the loss at the current weights.

@@ -218,13 +218,13 @@ class _Training:
         return log
 
     def look(self) -> RowStates:
-        """Return the states of the first rows, and what each unit makes of them."""
+        """Return the states of the first rows, and what each unit computes from them."""
         return RowStates(
             np.arange(self.shown.shape[0]), self.network.encode(self.shown), network=self._drawn()
         )
 
     def _drawn(self) -> NetworkState | None:
-        """Compute what each unit makes of the first rows; None if there are too many units.
+        """Compute the output of each unit for the first rows; None if there are too many units.
 
         Linear layers that are one matrix are drawn as one.
         """

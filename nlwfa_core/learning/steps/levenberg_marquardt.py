@@ -89,7 +89,7 @@ class TwoLayers:
         )
         last, cross = products[k * m :, k * m :].reshape(m, k, m, k), np.zeros((k, m, m, k))
         moved = (self.Z[:, :, None] * slopes[:, None, :]).reshape(-1, k * m)
-        for output in range(k):  # no F_aj changes another output than j
+        for output in range(k):  # no F_aj changes an output other than j
             weighted = A * squares[:, output : output + 1]
             last[:, output, :, output] = A.T @ weighted
             cross[:, :, :, output] = (moved.T @ weighted).reshape(k, m, m) * F[

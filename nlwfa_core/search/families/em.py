@@ -30,7 +30,7 @@ PFA, HMM = EM_FAMILIES
 # number to a larger one.
 LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
 TURN_SECONDS = 2.0  # of a training, until the next choice
-NEW_TRAININGS = 3  # begin whenever one has converged, besides those of the beginning
+NEW_TRAININGS = 3  # begin whenever one has converged, in addition to those at the start
 ITERATIONS_ON_ALL = 10
 
 
@@ -61,7 +61,7 @@ class EMTrainings(Family):
         super().__init__(state)
         self.trainings: list[EMTraining] = []
         self.converged = set[int]()  # numbers of trainings
-        self.spawned, self.begun = 0, 0  # new trainings: all, and those since one has converged
+        self.spawned, self.begun = 0, 0  # new training runs: all, and those since one has converged
 
     def begin(self) -> Iterator[Task]:
         """Train one state at once, so that there is always a model."""
@@ -130,7 +130,7 @@ class EMTrainings(Family):
         return None
 
     def _new(self, recipe: EMRecipe) -> EMTraining | None:
-        """Begin a training, unless its first iterations would take too long."""
+        """Begin a training run, unless its first iterations would take too long."""
         state = self.state
         seconds = self._seconds_per_iteration(recipe.num_states) * FIRST_ITERATIONS
         most = LARGEST_SHARE * state.clock.seconds * state.budget.number_of_threads

@@ -23,8 +23,8 @@ RANKS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 50, 100)  # of SP, and of networks t
 LARGEST_SHARE = 0.2  # of the whole time, for merging once or the first iterations of EM
 SMALLEST_GAIN = 2e-4  # a model is better if it lowers the bits by this share
 FEW_STRINGS = 500
-# The search ends when this many trainings of EM in a row have converged without lowering the best
-# loss by `SMALLEST_GAIN`.
+# The search ends when this many training runs of EM in a row have converged without lowering the
+# best loss by `SMALLEST_GAIN`.
 WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW = 12, 4
 # of the whole time: how long networks wait for the first training of EM that converges, at most
 NETWORKS_WAIT = 0.4
@@ -190,6 +190,6 @@ class Family:
         return replace(candidate, model=learned.model)
 
     def has_time(self, candidate: Candidate, everything: Sample) -> bool:
-        """Return whether a training that takes as long, in proportion to the strings, will end."""
+        """Return whether training that takes as long, in proportion to the strings, will end."""
         share = everything.num_strings / self.state.train.num_strings
         return candidate.seconds * share <= self.state.clock.left

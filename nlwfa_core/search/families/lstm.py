@@ -19,7 +19,7 @@ from .family import Family, SearchState, Task
 NAME = "LSTM"
 # An LSTM has the most units with which as many epochs as the first number fit into a share of the
 # whole time, and then as many epochs as fit, at most the second number. It begins after another
-# share of the time, or at once beside other threads.
+# share of the time, or at once next to other threads.
 LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
 # Few strings make short epochs: at least so many steps are the most epochs, and are taken without a
 # better model (or 4 epochs).
@@ -179,7 +179,7 @@ class LSTM(Family):
         return len(done)
 
     def best(self) -> tuple[float, str]:
-        """Return none: EM goes on beside a better LSTM."""
+        """Return none: EM goes on next to a better LSTM."""
         return np.inf, ""
 
     def seconds_to_retrain(self) -> float:

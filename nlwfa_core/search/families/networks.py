@@ -52,12 +52,12 @@ MAX_BATCH, MAX_EPOCHS = 250, 300
 
 
 def by_likelihood(rank: int, seed: int) -> Recipe:
-    """Make the recipe of a network by likelihood."""
+    """Make the recipe of a network trained by likelihood."""
     return Recipe(learning=BothNon(rank=rank, objective="likelihood", seed=seed))
 
 
 def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
-    """Prepare the networks by likelihood of all ranks, so each goes on from the one below.
+    """Prepare the networks of all ranks, trained by likelihood, so each goes on from the one below.
 
     Returns None where ranks do not grow, because there are too many symbols or prefixes.
     """
@@ -79,8 +79,8 @@ def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
 
 
 def share_of_a_pass(train: Sample) -> float:
-    """Return the share that the first pass over the strings has of all that a network by likelihood
-    of many symbols, and the networks that teach it, compute.
+    """Return the share that the first pass over the strings has of all that a network trained by
+    likelihood of many symbols, and the networks that teach it, compute.
     """
     own = train.num_strings * (1 + train.mean_length)
     total = 0.0
@@ -283,7 +283,7 @@ class Networks(Family):
         return Task(NAME, self.refine, (recipe,))
 
     def teach(self, recipe: Recipe, limit: float) -> None:
-        """Train a network by likelihood of many symbols, unless it is expected to take more than
+        """Train a network for many symbols by likelihood, unless it is expected to take more than
         `limit` seconds.
         """
         state, passes = self.state, 0

@@ -46,7 +46,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """All stages of learning an automaton, from the hypothesis without states on.
+    """All stages of learning an automaton, beginning with the hypothesis without states.
 
     Attributes
     ----------

@@ -146,7 +146,8 @@ def _challenge(part: Section, topic: str) -> Challenge:
     values = required_values(part.values, ("name", "symbols"))
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError(
-            "name: only small letters, digits and hyphens, and symbols: with spaces between them",
+            "name: only lower-case letters, digits and hyphens, and symbols: with spaces between "
+            "them",
             first + 1,
         )
     fences = [index for index, line in enumerate(lines) if line.strip() == FENCE]

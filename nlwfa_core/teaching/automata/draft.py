@@ -321,7 +321,7 @@ class _Reading:
                 f"{name[:MAX_TEXT]!r}"
             )
         elif name in self.index:
-            problem = f"there is a state {name} already; each name may be used once"
+            problem = f"there is already a state {name}; each name may be used once"
         elif len(self.index) == MAX_STATES:
             problem = f"an automaton on this page has at most {MAX_STATES} states"
         entries = []

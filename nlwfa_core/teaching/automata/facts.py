@@ -1,5 +1,5 @@
-"""What an automaton is: its Hankel matrix, the rank, whether it is a probability distribution, and
-what a state is needed for.
+"""Facts about an automaton: its Hankel matrix, the rank, whether it is a probability distribution,
+and what a state is needed for.
 
 The matrix is a finite block of the infinite one: its rows are all strings up to one length, its
 columns all strings up to another. Its rank is at most the smallest number of states, and reaches it
@@ -205,7 +205,7 @@ def rank_sentence(numerical_rank: int, wfa: WFA) -> str:
             f" This block has only rank {numerical_rank}: its prefixes or suffixes are too short."
         )
     if k > smallest:
-        theorem += f" Yours has {plural(k, 'state')}, so {k - smallest} could be saved."
+        theorem += f" Yours has {plural(k, 'state')}, so {k - smallest} could be dropped."
     elif k:
         theorem += " Yours has no more than that."
     return theorem

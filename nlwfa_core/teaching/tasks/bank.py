@@ -178,7 +178,7 @@ def _kind(part: Section, topic: str) -> Kind:
     values = required_values(part.values, KIND)
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError(
-            f"name: only small letters, digits and hyphens; got {values['name']!r}", first
+            f"name: only lower-case letters, digits and hyphens; got {values['name']!r}", first
         )
     if values["generator"] not in GENERATORS:
         near = did_you_mean(values["generator"], GENERATORS)

@@ -72,7 +72,7 @@ def test_an_option_of_either_learner_has_an_effect(
     assert code == 2 and "--objective has no effect with --learner SP" in err
     assert call(f"{line} --against fac.non", capsys)[0] == 0
     code, _, err = call(f"{TRAIN} --learner SP --rank 1 --against SP", capsys)
-    assert code == 2 and "--against must be another learner than --learner SP" in err
+    assert code == 2 and "--against must be a different learner from --learner SP" in err
 
 
 @pytest.mark.parametrize(

@@ -710,7 +710,7 @@ def test_select_rank_by_folds(run: Run, folder: Path) -> None:
         and "best by wer: rank" in text
     )
     for wrong in (arguments[:-2], (*arguments, "--validation", folder / "test")):
-        assert "either by --validation or by --folds" in run(*wrong).err
+        assert "with either --validation or --folds" in run(*wrong).err
     chosen = run(*arguments[:-2], "--validation", folder / "test", "--fold-seed", 1)
     assert chosen.code == 2 and "--fold-seed has no effect with --validation" in chosen.err
     assert "folds must be between 2 and" in run(*arguments[:-1], 1).err

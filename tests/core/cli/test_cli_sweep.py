@@ -206,7 +206,7 @@ BAD = [
     ),
     (
         {"test": "test.txt"},
-        "test has no effect without train: name it too, in the sweep's file or by --train",
+        "test has no effect without train: name it too, in the sweep's file or with --train",
     ),
     ({"train": 3}, "train must be the path of a file; got '3'"),
     (

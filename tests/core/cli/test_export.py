@@ -95,7 +95,7 @@ def test_what_is_exported_is_imported_again(run: Run, tmp_path: Path) -> None:
             ("a.json", "--semiring", "real"),
             "--semiring has no effect with a file read as json; it needs openfst",
         ),
-        (("a.txt", "--labels", "names"), "--labels names needs the table of symbols: --symbols"),
+        (("a.txt", "--labels", "names"), "--labels names needs the symbol table: --symbols"),
         (("test.txt",), "test.txt: line 1: a weight must be"),
         (
             ("a.txt", "--from", "xml"),
@@ -175,7 +175,7 @@ def test_strings_drawn_from_a_model_are_read_back(
 
 def test_strings_that_do_not_end_are_counted(run: Run) -> None:
     code, _, err = run("sample", "--model", "two", "-n", 200, "--max-length", 1)
-    assert code == 0 and "strings reached 1 symbols without an end and were left out" in err
+    assert code == 0 and "strings reached 1 symbols without ending and were left out" in err
     assert run("sample", "--model", "two", "-n", 0)[0] == 2
 
 

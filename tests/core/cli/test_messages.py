@@ -82,9 +82,9 @@ MESSAGES = {
     "got 'svg'",
     "sample --model none -n many": "--num-strings must be a whole number; got 'many'. See nlwfa "
     "sample --help.",
-    "generate dyck -o train": "train exists: choose another name, or replace it by --force",
-    "generate dyck -o new --solution train": "train exists: choose another name, or replace it by "
-    "--force",
+    "generate dyck -o train": "train exists: choose another name, or replace it with --force",
+    "generate dyck -o new "
+    "--solution train": "train exists: choose another name, or replace it with --force",
     "fit --train train --learner SP --rank 2 --out train": "can't write to train: it is a file, "
     "and a folder is needed",
     f"{FIT} --refine hankel --seed -1": "--seed must be at least 0; got -1",
@@ -99,18 +99,16 @@ MESSAGES = {
     "fit --train short --learner SP --rank 2 --out new": "short: line 3: length 2 is declared, "
     "but 1 symbol follows",
     "fit --learner SP --rank 2 --out new": (
-        "--train is needed (training strings: PAutomaC or SPiCe, one string on each line, a "
-        "table, JSON lines, or a log: see --format). "
-        "See nlwfa fit --help."
+        "--train is needed (training strings: PAutomaC or SPiCe, one string per line, a table, "
+        "JSON lines, or a log: see --format). See nlwfa fit --help."
     ),
     "select-rank --train train --learner SP --ranks": "--ranks needs a value. See nlwfa "
     "select-rank --help.",
     "score --model notes --test train": "a model must be a folder that nlwfa wrote, or a file in "
     "it; notes holds no model",
     "weights --model none": (
-        "--words is needed (the words: PAutomaC or SPiCe, one string on each line, a table, "
-        "JSON lines, or a log: see --format). "
-        "See nlwfa weights --help."
+        "--words is needed (the words: PAutomaC or SPiCe, one string per line, a table, JSON "
+        "lines, or a log: see --format). See nlwfa weights --help."
     ),
     "sample --model none --max-length x": "--max-length must be a whole number; got 'x'. See "
     "nlwfa sample --help.",
@@ -149,7 +147,7 @@ MESSAGES = {
     "nlwfa sweep --help.",
     "sweep none --out new": "can't read none: No such file or directory",
     "fit --train train --learner SP --rank 2 --out notes": (
-        "notes exists and holds other files, which stay if you add the model by --force; "
+        "notes exists and holds other files, which stay if you add the model with --force; "
         "otherwise choose another folder"
     ),
     "fit --train train --learner SP --rank 2 --out foreign --force": (
@@ -162,9 +160,9 @@ MESSAGES = {
     "score --model model --test train --true-model notes": (
         "a model must be a folder that nlwfa wrote, or a file in it; notes holds no model"
     ),
-    "fit --train= --learner SP --rank 2 --out new": "--train must be a path; got an empty text. "
+    "fit --train= --learner SP --rank 2 --out new": "--train must be a path; got empty text. "
     "See nlwfa fit --help.",
-    "fit --train train --learner SP --rank 2 --out=": "--out must be a path; got an empty text. "
+    "fit --train train --learner SP --rank 2 --out=": "--out must be a path; got empty text. "
     "See nlwfa fit --help.",
     "export --model model --to dot -o notes": "can't write notes: it is a folder, and a file is "
     "needed",
@@ -273,8 +271,8 @@ MESSAGES = {
     "fit --train train --learner SP --rank 2 --out model": (
         "model exists and holds a model, which --force replaces; otherwise choose another folder"
     ),
-    "select-rank --train train --learner SP --ranks 2": "choose the rank either by --validation "
-    "or by --folds; got neither",
+    "select-rank --train train "
+    "--learner SP --ranks 2": "choose the rank with either --validation or --folds; got neither",
     "select-rank --train train --learner SP --ranks 2 --folds 1": (
         "folds must be between 2 and 6 (at most one for each string); got 1"
     ),

@@ -193,7 +193,8 @@ def test_files_are_replaced_only_by_force(
     assert call(*options) == 2
     assert (
         capsys.readouterr().err
-        == f"error: {tmp_path / 'ranking'} exists: choose another name, or replace it by --force\n"
+        == f"error: {tmp_path / 'ranking'} exists: choose another name, or replace it with "
+        "--force\n"
     )
     assert call(*options, "--force") == 0
     capsys.readouterr()

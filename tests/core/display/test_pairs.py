@@ -103,12 +103,17 @@ UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
             Interval(0.1, 0.01, 0.2),
             "A is better. {} (",
         ),  # where more is better
-        ("wer", (0.4, 0.41), Interval(-0.01, -0.1, 0.1), "Undecided: the interval holds 0. {} ("),
+        (
+            "wer",
+            (0.4, 0.41),
+            Interval(-0.01, -0.1, 0.1),
+            "Undecided: the interval contains 0. {} (",
+        ),
         (
             "wer",
             (0.4, 0.4),
             Interval(0.0, 0.0, 0.0),
-            "Undecided: the interval holds 0. {} (difference 0.000, ",
+            "Undecided: the interval contains 0. {} (difference 0.000, ",
         ),
         (
             "log2_pauto",

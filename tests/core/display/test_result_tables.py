@@ -46,8 +46,9 @@ def test_models_behind_a_baseline_are_named() -> None:
         "5-gram": with_wer(0.3),
     }
     assert verdicts(rows) == (
-        "Not ahead of the uniform model at the next symbol (WER): SP, k = 2.",
-        "Not ahead of the 5-gram model at the next symbol (WER): SP, k = 2; fac.non, k = 2.",
+        "Not ahead of the uniform model at predicting the next symbol (WER): SP, k = 2.",
+        "Not ahead of the 5-gram model at predicting the next symbol (WER): SP, k = 2; fac.non, k "
+        "= 2.",
     )
 
 
@@ -86,7 +87,7 @@ def test_windows_are_compared_without_their_ends() -> None:
     }
     assert verdicts(rows) == ()
     assert verdicts(rows, field="wer_without_end") == (
-        "Not ahead of the 5-gram model at the next symbol (WER, no end): SP.",
+        "Not ahead of the 5-gram model at predicting the next symbol (WER, no end): SP.",
     )
 
 

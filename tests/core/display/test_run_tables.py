@@ -10,13 +10,14 @@ from nlwfa_core.display.run_tables import (
     format_time,
     is_from_upload,
     loss_curves,
-    messages,
+    notes,
     reason,
     recipe_of,
     runs_table,
     scores_of,
     total_seconds,
     training_lines,
+    warnings,
 )
 from nlwfa_core.experiment.pipeline import run
 from nlwfa_core.experiment.recipe import DataRecipe, Recipe
@@ -168,7 +169,10 @@ def test_what_came_of_a_run() -> None:
         found["negative outputs"] == format_share(health.share_negative)
         and found["radius of ΣA"] == "not computed"
     )
-    assert messages(done()) == list(dict.fromkeys([*learned().notes, *health.warnings]))
+    assert warnings(done()) == list(health.warnings)
+    assert [*notes(done()), *health.warnings] == list(
+        dict.fromkeys([*learned().notes, *health.warnings])
+    )
     total = sum(learned().seconds[stage] for stage in ("data", "hankel", "learning", "scores"))
     assert total_seconds(done()) == total and runs_table([done()])["time"].texts == (
         f"{total:.2f} s",

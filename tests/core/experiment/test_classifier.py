@@ -155,7 +155,7 @@ def test_what_is_wrong_is_said() -> None:
     two = {"A": MOSTLY_A, "B": MOSTLY_B}
     with pytest.raises(RecipeError, match="two labels or more; got A"):
         Classifier.of({"A": MOSTLY_A})
-    with pytest.raises(RecipeError, match="priors must be of the labels A, B; got A"):
+    with pytest.raises(RecipeError, match="priors must be for the labels A, B; got A"):
         Classifier.of(two, {"A": 1})
     with pytest.raises(RecipeError, match="priors must be positive"):
         Classifier.of(two, {"A": 1, "B": 0})

@@ -243,5 +243,5 @@ def test_a_classifier_is_that_of_the_library_and_stands_in_a_grid() -> None:
         StringClassifier(), {"rank": [1, 2], "learner": ["SP", "HMM"]}, cv=3, error_score="raise"
     ).fit(X, y)
     assert search.best_score_ == 1.0 and search.score(X, y) == 1.0
-    with pytest.raises(RecipeError, match="X and y must be of one length; got 1 and 2"):
+    with pytest.raises(RecipeError, match="X and y must have the same length; got 1 and 2"):
         StringClassifier().fit(["a"], ["x", "y"])

@@ -368,7 +368,7 @@ def test_a_flood_of_new_members_is_slowed_and_members_are_not(
     room.join(code, ADA)
     room.join(code, BOB)
     with pytest.raises(
-        RecipeError, match=f"Very many people are joining the class session {code} at this moment"
+        RecipeError, match=f"Too many people are joining the class session {code} at once"
     ):
         room.join(code, "c" * 64)
     room.join(code, ADA, "Ada")

@@ -498,7 +498,12 @@ def look_at(history: History) -> list[Run]:
             lab_history.diagnostics_table,
         ):
             shown(row)
-        for text in (lab_history.messages, lab_history.reason, lab_history.total_seconds):
+        for text in (
+            lab_history.warnings,
+            lab_history.notes,
+            lab_history.reason,
+            lab_history.total_seconds,
+        ):
             text(row)
     return runs
 

@@ -268,8 +268,8 @@ def test_an_order_that_there_is_not_is_told(history: History) -> None:
                 "train",
                 titles=tuple((f"{number:064x}", f"train {number}") for number in range(201)),
             ),
-            "'train' is in the names of 201 uploaded files, and a search can have at most "
-            "200: write more of the name",
+            "'train' is in the names of 201 uploaded files, and a search can have at most 200: "
+            "type more of the name",
         ),
     ],
 )

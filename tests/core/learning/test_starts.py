@@ -125,7 +125,7 @@ def test_validation_strings_choose_among_the_starts_near_the_best() -> None:
 
 
 def test_a_start_that_is_far_off_the_rows_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However few bits it has: they say nothing of the weights of strings."""
+    """However few bits it has: they say nothing about the weights of strings."""
     errors, bits = iter([0.1, 0.14, 0.2]), iter([2.0, 1.5, 1.0])
     path = "nlwfa_core.learning.two_steps"
     monkeypatch.setattr(f"{path}.rolled_out_error", lambda hankel, steps: next(errors))

@@ -210,7 +210,7 @@ def test_a_long_string_has_a_log_likelihood() -> None:
 def test_what_can_not_be_computed_is_refused() -> None:
     sample = as_sample(STRINGS)
     models = [NGram.fit(sample, 1), NGram.fit(sample, 2)]
-    with pytest.raises(RecipeError, match="parameters are counted of .*; got a Mixture"):
+    with pytest.raises(RecipeError, match="parameters can be counted only for .*; got a Mixture"):
         num_parameters(mixture(models, [0.5, 0.5]))
     with pytest.raises(RecipeError, match="at least one string; got none"):
         information_criteria(

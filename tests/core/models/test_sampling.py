@@ -95,7 +95,7 @@ def test_strings_without_an_end_are_cut_and_told() -> None:
     drawn = draw(ENDLESS, 50, seed=0, max_length=7)
     assert drawn.num_cut == 50 and not len(drawn.words) and not drawn.counts.sum()
     assert drawn_warnings(drawn, 7) == (
-        "50 of 50 strings reached 7 symbols without an end and were left out.",
+        "50 of 50 strings reached 7 symbols without ending and were left out.",
     )
 
 

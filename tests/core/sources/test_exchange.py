@@ -92,9 +92,9 @@ def test_bad_files_of_openfst_are_refused(text: bytes, message: str) -> None:
 def test_tables_and_json_that_do_not_fit_are_refused() -> None:
     with pytest.raises(RecipeError, match="line 2: a symbol or number occurs twice: 'b 1'"):
         read_symbol_table(b"a 1\nb 1\n")
-    with pytest.raises(RecipeError, match="label 'c' is not in the table of symbols"):
+    with pytest.raises(RecipeError, match="label 'c' is not in the symbol table"):
         read_openfst(b"0 0 c\n", {"a": 1}, labels="names")
-    with pytest.raises(RecipeError, match="labels = 'names' needs the table of symbols"):
+    with pytest.raises(RecipeError, match="labels = 'names' needs the symbol table"):
         read_openfst(b"0 0 c\n", labels="names")
     for text, message in (
         (b"[1]", "must be an object with the fields initial, transitions, termination"),
@@ -109,7 +109,7 @@ def test_tables_and_json_that_do_not_fit_are_refused() -> None:
         ),
         (
             b'{"initial": [1], "transitions": [[[1]]], "termination": [1], "symbols": [1]}',
-            "symbols must be a list of texts",
+            "symbols must be a list of strings",
         ),
         (b'{"initial": [1], "transitions": [[[1]]], "termination": [1, 2]}', "a WFA needs initial"),
     ):

@@ -211,8 +211,8 @@ def test_strings_of_equal_length_with_separators_are_no_counts(data: bytes) -> N
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"[[0,1,1],[2,0],[1]]\n", "each string must be on a line of its own.*got one JSON list"),
-        (b'[["a","b"],["b"],["a"]]', "each string must be on a line of its own.*got one JSON list"),
+        (b"[[0,1,1],[2,0],[1]]\n", "each string must be on a separate line.*got one JSON list"),
+        (b'[["a","b"],["b"],["a"]]', "each string must be on a separate line.*got one JSON list"),
         (b'["ab", "b"]\n', "got one JSON list"),
         (
             b"[[0, 1, 1],\n [2, 0],\n [1]]\n",
@@ -226,7 +226,7 @@ def test_strings_of_equal_length_with_separators_are_no_counts(data: bytes) -> N
         ),
         (b"[[0, 1]]\n[[1]]\n", "a symbol in a list must be .*; got list"),
         (b'[true]\n["a"]\n', "a symbol in a list must be .*; got true"),
-        (b'{"text": "ab"}\n["a"]\n', "all lines of JSON must have one form"),
+        (b'{"text": "ab"}\n["a"]\n', "all lines of JSON must have the same form"),
         (b"[\n" + b"  0,\n" * 40 + b"  1\n]\n", "the file begins like JSON"),
     ],
 )
@@ -248,14 +248,14 @@ def test_json_is_read_by_one_rule(data: bytes, message: str) -> None:
             "Accents are symbols of their own (U+0308): save the file with composed letters",
         ),
         ("\uac00 \ub098\n\u1100\u1161\n", "Symbols that look alike"),
-        ("a\u200bb c\nb c\n", "1 symbol with characters that can't be seen: 'a\\u200bb'"),
-        ("a b\n\ufeffa b\n", "1 symbol with characters that can't be seen: '\\ufeffa'"),
-        ("a\u00adb\nab\n", "1 symbol with characters that can't be seen: '\\xad'"),
-        ("a\u202eb c\nb\n", "1 symbol with characters that can't be seen"),
+        ("a\u200bb c\nb c\n", "1 symbol with invisible characters: 'a\\u200bb'"),
+        ("a b\n\ufeffa b\n", "1 symbol with invisible characters: '\\ufeffa'"),
+        ("a\u00adb\nab\n", "1 symbol with invisible characters: '\\xad'"),
+        ("a\u202eb c\nb\n", "1 symbol with invisible characters"),
         ("a\0b\nab\n", "1 symbol with control characters: '\\x00'"),
         ("a\x1bb c\nab\n", "1 symbol with control characters: 'a\\x1bb'"),
-        ("gar\u00c3\u00a7on aime\naime\n", "1 symbol of a text that was saved in another encoding"),
-        ("caf\ufffd noir\nnoir\n", "1 symbol of a text that was saved in another encoding"),
+        ("gar\u00c3\u00a7on aime\naime\n", "1 symbol of text that was saved in one encoding"),
+        ("caf\ufffd noir\nnoir\n", "1 symbol of text that was saved in one encoding"),
     ],
 )
 def test_what_can_not_be_seen_is_said(text: str, note: str) -> None:

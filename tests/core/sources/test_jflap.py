@@ -115,7 +115,7 @@ def test_only_what_accepts_or_refuses_is_written() -> None:
     with pytest.raises(RecipeError, match="all weights must be 0 or 1; got 0.5"):
         jflap(half, Alphabet(("a",)))
     two = WFA([1, 1], [[[0, 1], [1, 0]]], [1, 0], Alphabet(("a",)))
-    with pytest.raises(RecipeError, match="one initial state; here are 2"):
+    with pytest.raises(RecipeError, match="one initial state; this one has 2"):
         jflap(two, Alphabet(("a",)))
     with pytest.raises(RecipeError, match="can't have the symbol"):
         jflap(WFA([1], [[[1]]], [1], Alphabet(("\x01",))), Alphabet(("\x01",)))

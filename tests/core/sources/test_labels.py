@@ -54,7 +54,12 @@ def test_the_form_of_ucis_promoters() -> None:
         (b"a,b\nb,c\n", "3", "csv", "there is no column '3' for the labels"),
         (b"class,s\nx,a\nx,b\n", "class", "csv", "at least 2 labels; got x"),
         (b"class,s\nx,a\n,b\n", "class", "csv", "line 3: a label must have from 1 to 100"),
-        (b"class,s\nx,a\ny,b\n", "s", Reading("csv", text_column="s"), "can't be in one column"),
+        (
+            b"class,s\nx,a\ny,b\n",
+            "s",
+            Reading("csv", text_column="s"),
+            "can't be in the same column",
+        ),
         (b"class,s\nx,a\ny,b\n", "s", "tokens", "got the format 'tokens'"),
         (b"class,s\nx,a\ny,b\n", "s", Reading("csv", count_column="s"), "one whole string"),
         (b"".join(b"%d,a\n" % n for n in range(101)), "1", "csv", "at most 100 labels; '100'"),

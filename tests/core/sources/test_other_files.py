@@ -62,7 +62,7 @@ OTHERS: dict[str, list[str]] = {
     "an Aldebaran file (.aut)": ['des (0, 2, 2)\n(0, "a", 1)\n(1, "b", 0)\n'],
     "a BA file": ["[0]\na,[0]->[1]\nb,[1]->[0]\n[1]\n"],
     "a foma file": ["##foma-net 1.0##\n##props##\n"],
-    "an OpenFst table of symbols": ["<eps>\t0\na\t1\nb\t2\n"],
+    "an OpenFst symbol table": ["<eps>\t0\na\t1\nb\t2\n"],
     "an ARPA file (n-grams)": [
         "\\data\\\nngram 1=4\n\n\\1-grams:\n-1.2 a -0.3\n\\end\\\n",
         "made by a tool\n\n\\data\\\nngram 1=2\n",
@@ -108,7 +108,7 @@ OTHERS: dict[str, list[str]] = {
         "#Software: Microsoft Internet Information Services\n#Fields: date time\n",
     ],
     "a system's log": ["Oct 10 13:55:36 host sshd[1]: ok\nOct  1 13:55:37 host cron[2]: run\n"],
-    "a log with a time in each line": [
+    "a log with a time on each line": [
         "2024-01-02 10:00:00 login bob\n2024-01-02 10:00:05 logout bob\n",
         "2024-01-02T10:00:00Z INFO x\n2024-01-02T10:00:01Z WARN y\n",
     ],

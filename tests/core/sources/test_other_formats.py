@@ -104,7 +104,7 @@ def test_columns_without_names_have_numbers() -> None:
     [
         (LOG, {"case_column": "id"}, "there is no column 'id' for the cases"),
         (LOG, {"case_column": "5"}, "there is no column '5' for the cases"),
-        (LOG, {"case_column": "activity"}, "can't be in one column"),
+        (LOG, {"case_column": "activity"}, "can't be in the same column"),
         (b"a;b\n1;2\n", {}, "say which column has the cases .* the columns are 'a', 'b'|column 1"),
         (b"case,event,event\n1,a,b\n", {}, "say which column has the cases"),
         (
@@ -117,7 +117,7 @@ def test_columns_without_names_have_numbers() -> None:
         (LOG + b"103,,2024-01-31,0\n", {}, "line 6: the event is empty"),
         (LOG + b",pay,2024-01-31,0\n", {}, "line 6: the case is empty"),
         (LOG + b"1,\xce\xbb,2024-01-31,0\n", {}, "line 6: the event is λ"),
-        (LOG + b"1,check_it,2024-01-31,0\n", {}, "line 6: two names would be one symbol"),
+        (LOG + b"1,check_it,2024-01-31,0\n", {}, "line 6: two names would become the same symbol"),
         (LOG + b"1,pay,soon,0\n", {}, "line 6: events can be sorted by numbers, or by dates"),
         (LOG + b"1,pay,2024-01-31T10:00Z,0\n", {}, "line 6: events can be sorted by dates"),
         (LOG + b'1,"pay,2024-01-31,0\n', {}, "not a CSV file"),
@@ -196,7 +196,7 @@ def test_dates_are_sorted_as_dates() -> None:
     assert strings(read) == ["cab"] and "in the order of the file; not used" in read.reading
     # Chosen, they are refused: nobody knows which number is the month.
     chosen = Reading("events", order_column="3")
-    with pytest.raises(FormatError, match="got '12/30/2010', of which the month may be the first"):
+    with pytest.raises(FormatError, match="got '12/30/2010', which may begin with the month"):
         read_strings(log.format("12/30/2010", "1/2/2009", "3/4/2010").encode(), chosen)
 
 
@@ -388,7 +388,7 @@ def test_spmf_has_sets_of_items() -> None:
         (b"1 -1 -2\n1 -1\n", "line 2: a sequence must end in -1 -2"),
         (b"1 -1 -2\n1 -2\n", "line 2: a sequence must end in -1 -2"),
         (b"1 -1 -2\n-1 -2\n", "line 2: expected an item before -1"),
-        (b"1 -1 -2 3\n", "line 1: expected nothing behind -2"),
+        (b"1 -1 -2 3\n", "line 1: expected nothing after -2"),
         (b"1 -1 a -1 -2\n", "line 1: an item must be a whole number; got 'a'"),
     ):
         with pytest.raises(FormatError, match=message):
@@ -425,7 +425,7 @@ def test_abbadingo_shows_the_labels_that_it_leaves_out() -> None:
     attributes = read_strings(b"3 2\n1 3 0/1.5 1/0.2 1/3\n0 2 1/0.5 0/0\n1 0\n")
     assert strings(attributes) == ["011", "10", "λ"]
     for data, message in (
-        (b"2 2\n1 2 0 1\n1 3 0 1\n", "line 3: expected a label, a length and as many symbols"),
+        (b"2 2\n1 2 0 1\n1 3 0 1\n", "line 3: expected a label, a length and that many symbols"),
         (b"2 2\n1 2 0/1 1/2\n1 1 0\n", "line 3: expected a symbol with an attribute"),
     ):
         with pytest.raises(FormatError, match=message):
@@ -472,7 +472,7 @@ def test_columns_of_tables_are_chosen(
     [
         (b"a,b,c\n1,2,3\n", Reading("csv", header="yes"), "say which column has the strings"),
         (b"a,b\n1,2\n", Reading("csv", text_column="x"), "no column 'x' for the strings"),
-        (b"a,b\n1,2\n", Reading("csv", text_column="a", count_column="a"), "in one column"),
+        (b"a,b\n1,2\n", Reading("csv", text_column="a", count_column="a"), "in the same column"),
         (b"a,b\nx,y\n", Reading("csv", text_column="a", count_column="b"), "line 2: a count must"),
         (b"a b\n", Reading("csv", separator="tab"), "there is no tab in the first 1 line"),
         (b"a;b c;d\n", Reading("tokens", separator=";"), "line 1: a symbol must be text without"),

@@ -113,7 +113,7 @@ def test_any_bytes_are_shown_or_not(data: bytes, format: str) -> None:
     [
         (b"ab" * 50 + b"\n", True),
         (b"a b " * 25, True),
-        (b"\n".join([b"a", b"b"] * 10), True),  # a symbol on each line
+        (b"\n".join([b"a", b"b"] * 10), True),  # one symbol per line
         (b">s\nACGT\nAC\n>t\nGGTA\n", True),
         (b"ab\nabb\n" * 20, False),
         (b"a b\nc\n" * 20, False),

@@ -236,7 +236,7 @@ REFUSED = {
     ),
     "one list": (
         b'["ab", "b"]\n',
-        "each string must be on a line of its own, as in .*; got one JSON list",
+        "each string must be on a separate line, as in .*; got one JSON list",
     ),
     "another line below": (
         b'["a"]\n' * 30 + b"ab\n",

@@ -72,7 +72,7 @@ def test_tokens_of_a_long_line_and_a_symbol_on_each_line_are_the_same_sequence()
     one, other = (read_strings(data, Reading("tokens", window=50)) for data in (lines, line))
     assert list(one.words) == list(other.words)
     assert one.alphabet == other.alphabet
-    assert one.notes[0].startswith("One sequence, with a symbol on each line, cut into 600")
+    assert one.notes[0].startswith("One sequence, with one symbol per line, cut into 600")
     few = b"\n".join([b"a"] * (MANY_LINES - 1))
     with pytest.raises(FormatError, match="the longest string, 1 symbol; got 2"):
         read_strings(few, Reading(window=2))

@@ -111,7 +111,7 @@ def test_numbers_are_symbols() -> None:
         (pd.Series(["a", None]), "sample, string 2, must be text"),
         (
             ["ab", (0,)],
-            "strings must be all in writing or all numbers; string 1 and string 2 differ",
+            "strings must be all text or all numbers; string 1 and string 2 differ",
         ),
         (
             [["a", 1]],

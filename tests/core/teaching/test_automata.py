@@ -71,7 +71,7 @@ def test_rows_with_mistakes_are_named_and_the_rest_is_an_automaton():
     assert draft.mistakes == (
         "States, row 1: α∞: write a number: a decimal, a fraction or a percentage; got 'x'",
         "States, row 3: the state has no name",
-        "States, row 5: there is a state 2 already; each name may be used once",
+        "States, row 5: there is already a state 2; each name may be used once",
         "Arrows, row 1: To: there is no state 4; the states are 2, 3",
         "Arrows, row 2: a symbol must have no spaces; got 'a b'",
         "Arrows, row 4: row 3 has an arrow from 2 to 3 with a already; put the sum of the "
@@ -193,7 +193,7 @@ def test_the_matrix_and_its_rank():
     assert facts.rank_sentence(1, EVEN.automaton).endswith(
         "too short. Yours has no more than that."
     )
-    assert "so 2 could be saved" in facts.rank_sentence(2, EVEN.automaton + EVEN.automaton)
+    assert "so 2 could be dropped" in facts.rank_sentence(2, EVEN.automaton + EVEN.automaton)
     sentence = facts.removal_sentence(EVEN.automaton, 1, "odd")
     assert sentence.startswith(
         "Without state odd the rank falls from 2 to 1. The shortest string whose weight "
@@ -360,11 +360,11 @@ def test_files_of_challenges_with_errors(tmp_path: Path):
     text = (ASSETS / "2-numbers.md").read_text()
     for change, message in (
         (("---\ntitle", "title"), "x.md: line 1: a file of automata to build must begin"),
-        (("name: halves", "name: Halves!"), "name: only small letters"),
+        (("name: halves", "name: Halves!"), "name: only lower-case letters"),
         (("symbols: a\n", ""), "line 47: the line symbols: is missing, or has no value"),
         (("arrow 1 a 1 1/2", "arrow 1 a 3 1/2"), "To: there is no state 3; the states are 1"),
         (("hint: One state is enough.\n", ""), "a task needs a text, a line hint:"),
-        (("name: halves", "name: fibonacci"), "the name 'fibonacci' is taken already"),
+        (("name: halves", "name: fibonacci"), "the name 'fibonacci' is already taken"),
     ):
         (tmp_path / "x.md").write_text(text.replace(*change))
         with pytest.raises(RecipeError) as error:

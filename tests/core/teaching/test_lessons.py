@@ -353,7 +353,7 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     hankel = build_hankel(load_data(recipe.data).train, recipe.hankel)
     left = hankel.block @ truncated_svd(weighted_block(hankel), 3).right
     error = float(relative_errors(hankel.block, left)[2])  # as below the third picture
-    said(lesson, 1, f"it keeps {1 - error**2:.2%}.".replace("%", " %"))
+    said(lesson, 1, f"keeps {1 - error**2:.2%} of".replace("%", " %"))
     said(
         lesson,
         1,
@@ -432,8 +432,8 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     said(
         lesson,
         7,
-        f"From rank 10 {rates[0]} it gets better to rank 15 {rates[1]}, and worse again at "
-        f"rank 50 {rates[2]}",
+        f"From rank 10 {rates[0]} it improves to rank 15 {rates[1]}, and at rank 50 {rates[2]} it "
+        "is worse again",
     )
 
 
@@ -559,7 +559,8 @@ def test_numbers_of_the_linear_states_that_catch_up() -> None:
     four = result(**NONLINEAR, rank=4)
     said(lesson, 3, "leaves a fourth state unused")
     assert four.scores.total_variation == pytest.approx(apart_curved)
-    assert any("the price of their weights" in message for message in four.report.messages)
+    (note,) = four.report.notes
+    assert "the price of their weights" in note and not four.report.warnings
     others = [result(**NONLINEAR, rank=3, learning_seed=seed).scores for seed in (1, 2)]
     first, second = (f"{other.total_variation:.3f}" for other in others)
     said(lesson, 3, f"three curved states have a TV of {first} and {second}")
@@ -604,7 +605,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     for learner in ("fac.non", "tran.non"):
         assert depth_reached(learner=learner, objective="hankel", rank=3) == 1
     said(lesson, 4, f"The PFA is the best of {PFA_STARTS} starts of EM")
-    said(lesson, 4, f"A network by likelihood begins with {FRESH} random starts")
+    said(lesson, 4, f"A network trained by likelihood begins with {FRESH} random starts")
 
 
 def test_numbers_of_the_lesson_on_the_square() -> None:
@@ -838,7 +839,7 @@ def test_learning_by_asking_and_by_merging_goes_as_the_lessons_say() -> None:
     assert [round(gains[0][0]), *map(round, gains[2])] == [-509, -312, -288]
     assert round(gains[1][1]) == -243 and gains[1][0] == 13.8
     question = LESSONS["merging"].steps[0].question
-    assert question and "277 of the 500" in question.text and "none of 223" in question.text
+    assert question and "277 of the 500" in question.text and "none of the 223" in question.text
     assert choices[0].arrows[0][3] == 223
     assert merged("dyck-2", 20).choices[0].arrows[0][3] == 8
     assert merged("dyck-2", 50).model.num_states == 3
@@ -924,7 +925,7 @@ def test_declared_choices_are_the_computed_ones() -> None:
     ]
     assert right_options("dyck", 0) == reached == ["the nonlinear model"]
     # the other two right options are computed with the numbers above
-    assert right_options("dyck", 2) == ["the row of `[[` has no share in what three states keep"]
+    assert right_options("dyck", 2) == ["three states keep nothing of the row of `[[`"]
     assert right_options("dyck", 3) == ["it draws level in TV at ten, and never in WER"]
 
     after = singular_values(4, **SQUARED, transform="sqrt")
@@ -978,7 +979,7 @@ def test_declared_choices_are_the_computed_ones() -> None:
 
 @pytest.mark.parametrize("name", list(LESSONS))
 def test_no_placeholder_is_an_answer_and_no_solution_contradicts_right(name: str) -> None:
-    """What stands in an empty field can't be entered; and "Right." is not followed by "No."."""
+    """What is in an empty field can't be entered; and "Right." is not followed by "No."."""
     with pytest.raises(RecipeError, match=FORMS):
         NumberKey(0.3).check(FORMS)
     for step in LESSONS[name].steps:

@@ -505,7 +505,7 @@ def test_a_kind_by_hand() -> None:
         (
             HEAD + GOOD.replace("name: one", "name: One!"),
             4,
-            "only small letters, digits and hyphens; got 'One!'",
+            "only lower-case letters, digits and hyphens; got 'One!'",
         ),
         (
             HEAD + GOOD.replace("generator: root", "generator: rot"),
@@ -530,7 +530,7 @@ def test_errors_name_the_line(text: str, line: int, message: str) -> None:
 
 def test_two_kinds_with_one_name(tmp_path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "1.md").write_text(HEAD + GOOD + GOOD, encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"1\.md: line .*the name 'one' is taken already"):
+    with pytest.raises(RecipeError, match=r"1\.md: line .*the name 'one' is already taken"):
         read_bank(tmp_path)
 
 

@@ -795,8 +795,8 @@ def test_only_pages_that_this_version_wrote_are_replaced_without_force(
         before = page.read_bytes()
         assert main(arguments) == 2
         assert (
-            f"squared.md {reason}: choose another folder with --out, or replace its pages by "
-            "--force" in capsys.readouterr().err
+            f"squared.md {reason}: choose another folder with --out, or "
+            "replace its pages with --force" in capsys.readouterr().err
         )
         assert page.read_bytes() == before
         assert main([*arguments, "--force"]) == 0 and page.read_bytes() == own
