@@ -46,8 +46,7 @@ from nlwfa_core.metrics.ranking import Prefixes, prefix_score
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
 from nlwfa_core.search.budget import DEFAULT_BUDGET, MAX_STATES, Budget
-from nlwfa_core.search.candidates import OTHER_MODELS
-from nlwfa_core.search.loop import search
+from nlwfa_core.search.loop import OTHER_MODELS, search
 from nlwfa_core.sources.pautomac import read_solution
 from nlwfa_core.sources.spice import read_prefixes, read_targets, targets_of
 from nlwfa_core.sources.string_files import read_strings

@@ -20,7 +20,7 @@ from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.metrics.evaluate import evaluate, next_symbol_score
 from nlwfa_core.metrics.score_table import Scores
-from nlwfa_core.search.networks import refined
+from nlwfa_core.search.families.networks import refined
 
 STEPS = 3_000
 REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3))  # pairs of dropout and weight decay

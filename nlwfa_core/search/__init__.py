@@ -2,9 +2,8 @@
 
 - `budget`: how much a search may spend: time, states and threads.
 - `rank_selection`: the choice of a rank by validation strings, AIC or BIC.
-- `networks`: the recipes of NL-WFA that a search trains.
 - `candidates`: models with their bits and recipes, and the result.
 - `mixing`: the choice of a model or a mixture.
-- `retraining`: the training of the chosen models on all strings.
-- `loop`: the search: what is trained next, of which family, with how many states.
+- `families`: what each family trains, how its models learn from all strings, and their titles.
+- `loop`: the search: which family's training is next, and the result.
 """

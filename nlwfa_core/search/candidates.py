@@ -5,86 +5,31 @@ the result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..experiment.recipe import Recipe
-from ..learning.em.em_training import EMRecipe
-from ..learning.merging import PDFATraining
-from ..learning.progress import CancelCheck, Report, never, silent
 from ..models.mixture import BY_STRING, BY_SYMBOL
 from ..models.model import Model
-from ..models.ngram import SMOOTHINGS, WITTEN_BELL
-from ..models.recurrent import RecurrentModel
-from ..strings.sample import Sample
 from ..strings.words import FloatArray
 
-OTHER_MODELS = ("n-gram", "LSTM")  # which are not automata
 MOST_BITS = 1000.0  # of a string, so its perplexity is finite
-
-
-@dataclass(frozen=True)
-class NGramRecipe:
-    """The settings of an n-gram: its order, and its smoothing, one of `ngram.SMOOTHINGS`."""
-
-    order: int
-    smoothing: str = WITTEN_BELL
-
-
-@dataclass(frozen=True)
-class LSTMRecipe:
-    """The settings of an LSTM: its number of units, and its training
-    (`recurrent_networks.Training`).
-    """
-
-    num_states: int
-    updates: int
-    patience: int
-    seed: int
-    rate: float = 0.01
-    dropout: float = 0.2
-    single_precision: bool = True
-
-    def fit(
-        self,
-        train: Sample,
-        validation: Sample | None = None,
-        report: Report = silent,
-        cancelled: CancelCheck = never,
-    ) -> RecurrentModel:
-        """Learn it from strings; the parameters are those of `recurrent_networks.fit_recurrent`."""
-        from ..learning.recurrent_networks import Training, fit_recurrent
-
-        training = Training(
-            **{name: value for name, value in asdict(self).items() if name != "num_states"}
-        )
-        model = fit_recurrent(
-            train,
-            "LSTM",
-            self.num_states,
-            training,
-            validation=validation,
-            report=report,
-            cancelled=cancelled,
-        )
-        return replace(model, alphabet=train.alphabet)
-
-
-# Recipes that are plain dataclasses.
-_PLAIN = (EMRecipe, PDFATraining, NGramRecipe, LSTMRecipe)
 
 
 @dataclass(eq=False)
 class Candidate:
     """A model of one family, and how good it is."""
 
-    family: str  # "n-gram", "SP", "PDFA", "PFA", "HMM", "both.non" or "LSTM"
+    # whether the weights sum to 1 for certain, so a mixture with it is one of distributions
+    is_distribution: ClassVar[bool] = True
+
+    family: str
     model: Model
     bits: float  # bits per symbol on the validation strings
     seconds: float  # the time of its training
-    recipe: EMRecipe | PDFATraining | Recipe | NGramRecipe | LSTMRecipe  # what it was learned by
+    recipe: Any  # what it was learned by: a `Recipe`, or the dataclass of its family
     # what `mixture.next_log2_probabilities` returns on the validation strings, if it has been
     # computed
     logs: tuple[FloatArray, FloatArray] | None = None
@@ -99,32 +44,17 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        """Name the candidate by its recipe."""
-        recipe = self.recipe
-        if isinstance(recipe, NGramRecipe):
-            return f"{recipe.order}-gram, {SMOOTHINGS[recipe.smoothing]}"
-        if isinstance(recipe, EMRecipe):
-            return em_title(recipe)
-        if isinstance(recipe, PDFATraining):
-            return (
-                f"PDFA, k = {self.num_states}, penalty {recipe.penalty:g}, counts from "
-                f"{recipe.min_count}"
-            )
-        statistic = (
-            f", {recipe.hankel.statistic} statistic"
-            if isinstance(recipe, Recipe) and self.family == "SP"
-            else ""
-        )
-        return f"{self.family}, k = {self.num_states}{statistic}"
+        """Name the candidate; a family whose recipes say more has a class of its own."""
+        return f"{self.family}, k = {self.num_states}"
 
     @property
     def record(self) -> dict[str, Any]:
         """Return the recipe, the number of states and the bits, as values that JSON can hold."""
         recipe = self.recipe
         fields = (
-            asdict(recipe)
-            if isinstance(recipe, _PLAIN)
-            else recipe.model_dump(mode="json", exclude={"data"})
+            recipe.model_dump(mode="json", exclude={"data"})
+            if isinstance(recipe, Recipe)
+            else asdict(recipe)
         )
         return {
             "family": self.family,
@@ -132,15 +62,6 @@ class Candidate:
             "bits_per_symbol": float(self.bits),
             "recipe": fields,
         }
-
-
-def em_title(recipe: EMRecipe) -> str:
-    """Name a model that EM learns.
-
-    >>> em_title(EMRecipe("PFA", 10, seed=3))
-    'PFA, k = 10, random start, seed 3'
-    """
-    return f"{recipe.learner}, k = {recipe.num_states}, {recipe.start} start, seed {recipe.seed}"
 
 
 def title_of(components: Sequence[Candidate], level: str) -> str:

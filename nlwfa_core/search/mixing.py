@@ -31,7 +31,7 @@ from ..models.wfa import WFA
 from ..strings.sample import Sample
 from ..strings.words import FloatArray, Words
 from .budget import Clock
-from .candidates import OTHER_MODELS, Candidate, title_of
+from .candidates import Candidate, title_of
 
 # Components of a mixture, and the share by which each must lower the loss.
 MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
@@ -121,10 +121,9 @@ class Mixing:
                 continue
             for one in allowed:
                 if id(one) not in logs:
-                    cached = one.logs if one.family in OTHER_MODELS else None
                     logs[id(one)] = (
-                        cached[1]
-                        if cached
+                        one.logs[1]
+                        if one.logs
                         else log2_probabilities(one.model, self.validation.words)
                     )
             table, states = (
@@ -144,7 +143,7 @@ class Mixing:
             members = [allowed[number] for number in picked]
             weights = mixture_weights(table[:, picked], self.validation.counts)
             mixed = float(-(counts @ mixed_log2_probabilities(table[:, picked], weights)) / symbols)
-            if any(one.family == "SP" for one in members):  # its scores may be negative
+            if not all(one.is_distribution for one in members):  # scores may be negative
                 mixed = bits_per_symbol(
                     mixture([one.model for one in members], weights), self.validation
                 )
@@ -237,7 +236,7 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
 def _is_distribution(candidate: Candidate) -> bool:
     """Return whether a model's weights sum to 1, so a mixture with it is one of distributions."""
     model = candidate.model
-    if candidate.family != "SP" or not isinstance(model, WFA):
+    if candidate.is_distribution or not isinstance(model, WFA):
         return True
     return abs(model.total_weight() - 1) < 1e-3
 

@@ -8,6 +8,7 @@ import threading
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -32,17 +33,25 @@ from nlwfa_core.models.ngram import NGram
 from nlwfa_core.models.sampling import draw
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.search.budget import Budget
-from nlwfa_core.search.candidates import Candidate, LSTMRecipe, NGramRecipe
-from nlwfa_core.search.loop import _Search, hold_out, search
-from nlwfa_core.search.mixing import MOST_PREFIXES, Mixing, held_out_prefixes
-from nlwfa_core.search.networks import (
+from nlwfa_core.search.candidates import Candidate
+from nlwfa_core.search.families.em import EMTrainings
+from nlwfa_core.search.families.family import WITHOUT_GAIN, Family
+from nlwfa_core.search.families.lstm import LSTM, LSTMRecipe
+from nlwfa_core.search.families.merging import Merging
+from nlwfa_core.search.families.networks import (
+    Networks,
     by_likelihood,
     path_of_ranks,
     share_of_a_pass,
 )
+from nlwfa_core.search.families.ngrams import NGramRecipe
+from nlwfa_core.search.loop import _Search, hold_out, search
+from nlwfa_core.search.mixing import MOST_PREFIXES, Mixing, held_out_prefixes
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, Words
+
+F = TypeVar("F", bound=Family)
 
 AB = Alphabet(("a", "b"))
 # State 0 emits a or ends, state 1 emits b: after b comes a, and strings end only after an even
@@ -191,11 +200,11 @@ def test_an_lstm_is_part_of_the_model_only_if_it_may(
 ) -> None:
     """Of words of a vocabulary it knows more than automata with two states."""
     for name, value in {
-        "LSTM_UNITS": (200, 10),
-        "LSTM_UPDATES": 300,
-        "_Search._largest_em": lambda self: 2,
+        "lstm.LSTM_UNITS": (200, 10),
+        "lstm.LSTM_UPDATES": 300,
+        "em.EMTrainings.largest": lambda self: 2,
     }.items():
-        monkeypatch.setattr(f"nlwfa_core.search.loop.{name}", value)
+        monkeypatch.setattr(f"nlwfa_core.search.families.{name}", value)
     train, test = zipf(190, 1), zipf(400, 2)  # too few strings for NL-WFA
     assert not any(
         isinstance(one.recipe, LSTMRecipe)
@@ -281,63 +290,60 @@ def test_prefixes_are_cut_from_the_strings() -> None:
 
 
 def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
-    state = _Search(
-        (TRAIN, TEST, None), Budget(minutes=1), threading.Event(), silent, print, (), False
-    )
-    assert not state._merging_may_help()  # the first merging has no result yet
+    one = searching(TRAIN, Budget(minutes=1))
+    state = one.state
+    merging, em = of(one, Merging), of(one, EMTrainings)
+    assert not merging.may_help()  # the first merging has no result yet
     state.candidates.append(Candidate("PDFA", TRUTH, 1.0, 5.0, PDFATraining(2, 10)))
-    assert state._merging_may_help()  # nothing else is known
+    assert merging.may_help()  # nothing else is known
     training = EMTraining(EMRecipe("PFA", 2), losses=[1.2, 1.1, 1.0])  # promises 0.8
-    state.trainings.append(training)
-    assert training.forecast == pytest.approx(0.8) and not state._merging_may_help()
+    em.trainings.append(training)
+    assert training.forecast == pytest.approx(0.8) and not merging.may_help()
     training.losses = [1.0, 0.995, 0.995, 0.995]  # promises 0.99
-    assert state._merging_may_help()
+    assert merging.may_help()
     training.losses = [1.0, 0.98, 0.98, 0.98]  # promises 0.96
-    assert not state._merging_may_help()
+    assert not merging.may_help()
     state.candidates[0].seconds = 0.5  # less than a fiftieth of a minute
-    assert state._merging_may_help()
-    state.mergings.clear()
-    assert not state._merging_may_help()
+    assert merging.may_help()
+    merging.recipes.clear()
+    assert not merging.may_help()
 
 
 def test_networks_wait_and_go_on_only_near_what_others_promise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("nlwfa_core.search.loop.path_of_ranks", lambda train, seed: None)
-    train = strings(1000, 7)
-    state = _Search(
-        (train, TEST, None),
-        Budget(minutes=1, max_states=10),
-        threading.Event(),
-        silent,
-        print,
-        (),
-        False,
+    monkeypatch.setattr(
+        "nlwfa_core.search.families.networks.path_of_ranks", lambda train, seed: None
     )
-    state._note_best()
-    assert state._next_network() is None  # EM has not converged, and there is time to wait for that
-    state.counted.add(0)
-    task = state._next_network()
-    assert task is not None and task[0] == "both.non" and state._next_network() is None
+    train = strings(1000, 7)
+    one = searching(train, Budget(minutes=1, max_states=10))
+    state, networks = one.state, of(one, Networks)
+    one._note_best()
+    assert (
+        networks.next_task([]) is None
+    )  # EM has not converged, and there is time to wait for that
+    state.has_converged = True
+    task = networks.next_task([])
+    assert task is not None and task[0] == "both.non" and networks.next_task([]) is None
     recipe = task[2][0]
     state.candidates += [
         Candidate("both.non", TRUTH, 1.1, 3.0, recipe),
         Candidate("SP", TRUTH, 1.0, 1.0, recipe),
     ]
-    assert state._next_network() is None and state.network is None  # 10 % more bits than SP
+    assert networks.next_task([]) is None and networks.short is None  # 10 % more bits than SP
     # n-grams don't matter here
     state.candidates.append(Candidate("n-gram", NGram.fit(train, 2), 0.5, 1.0, NGramRecipe(2)))
     state.candidates[0].bits = 1.04
-    taught = state._next_network()
+    taught = networks.next_task([])
     assert taught is not None and taught[2][0] == by_likelihood(10, 0)
     assert taught[2][1] == pytest.approx(60 / 1.3, rel=0.1)
-    long = state._next_network()
+    long = networks.next_task([])
     assert (
         long is not None
         and epochs_of(long[2][0]) > epochs_of(recipe)
-        and state.network is state.candidates[0]
+        and networks.short is state.candidates[0]
     )
-    assert state._next_network() is None  # each once
+    assert networks.next_task([]) is None  # each once
 
 
 def test_a_network_of_many_symbols_is_given_up_if_it_would_take_too_long(
@@ -347,14 +353,15 @@ def test_a_network_of_many_symbols_is_given_up_if_it_would_take_too_long(
     monkeypatch.setattr("nlwfa_core.learning.likelihood.path.is_large", lambda *_: True)
     generations = (Generation(2, 2, 3e-3, 0), Generation(1, 3, 4e-3, 2))
     monkeypatch.setattr("nlwfa_core.learning.likelihood.many_symbols.GENERATIONS", generations)
-    monkeypatch.setattr("nlwfa_core.search.networks.GENERATIONS", generations)
+    monkeypatch.setattr("nlwfa_core.search.families.networks.GENERATIONS", generations)
     train = strings(300, 7)
     # the first of two passes of two networks, and of three passes over three times the strings
     assert share_of_a_pass(train) == pytest.approx(1 / (2 * 2 + 3 * 3))
-    state = searching(train, Budget(minutes=5, clock="processor"))
-    state._teach(by_likelihood(4, 0), 0.0)
+    one = searching(train, Budget(minutes=5, clock="processor"))
+    state, networks = one.state, of(one, Networks)
+    networks.teach(by_likelihood(4, 0), 0.0)
     assert not state.candidates and state.spent["both.non"] > 0
-    state._teach(by_likelihood(4, 0), 300.0)
+    networks.teach(by_likelihood(4, 0), 300.0)
     (taught,) = state.candidates
     assert taught.recipe == by_likelihood(4, 0) and taught.num_states == 4
 
@@ -376,64 +383,66 @@ def test_ranks_grow_where_fit_grows_them(
 
 def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
     """A minute: ranks that need up to nine seconds together do not wait."""
-    state = searching(strings(1000, 7), Budget(minutes=1, max_states=5))
-    task = state._next_network()
+    one = searching(strings(1000, 7), Budget(minutes=1, max_states=5))
+    state, networks = one.state, of(one, Networks)
+    task = networks.next_task([])
     assert task is not None and task[2] == (by_likelihood(1, 0), 9.0)
-    assert state.networks is not None and state.cache is not None
+    assert networks.recipes is not None and networks.cache is not None
     ranks = [2, 3, 5]
-    assert [one.learning.rank for one in state.networks] == ranks
-    (path,) = state.cache.paths.values()
+    assert [recipe.learning.rank for recipe in networks.recipes] == ranks
+    (path,) = networks.cache.paths.values()
     sp = Candidate("SP", TRUTH, 1.1, 1.0, task[2][0])
     state.candidates.append(sp)
     state.best = sp.bits
     training = EMTraining(EMRecipe("PFA", 2), losses=[1.25])
-    state.trainings.append(training)
+    of(one, EMTrainings).trainings.append(training)
 
     def trained(bits: float, total: float, last: float) -> None:
         path.stages.append(None)  # type: ignore[arg-type]
-        state.rank_bits.append(bits)
-        state.rank_seconds = total, last
+        networks.rank_bits.append(bits)
+        networks.rank_seconds = total, last
 
     trained(1.3, 1.0, 1.0)
-    assert state._next_network() is None  # behind a PFA of two states
+    assert networks.next_task([]) is None  # behind a PFA of two states
     training.losses = [1.4]
-    task = state._next_network()
+    task = networks.next_task([])
     assert task is not None and task[2] == (by_likelihood(2, 0), 8.0)
     trained(1.15, 2.0, 1.0)
-    task = state._next_network()  # 5 % behind SP
+    task = networks.next_task([])  # 5 % behind SP
     assert task is not None and task[2] == (by_likelihood(3, 0), 7.0)
     trained(1.12, 6.0, 4.0)
-    state.counted.add(0)
-    assert state._next_network() is None  # rank 5 may take ten seconds more
+    state.has_converged = True
+    assert networks.next_task([]) is None  # rank 5 may take ten seconds more
     state.best = sp.bits = 1.12
-    state.counted.clear()
-    assert state._next_network() is None  # EM has not converged
-    state.counted.add(0)
-    task = state._next_network()
+    state.has_converged = False
+    assert networks.next_task([]) is None  # EM has not converged
+    state.has_converged = True
+    task = networks.next_task([])
     assert task is not None and task[2][0] == by_likelihood(5, 0)
     assert task[2][1] == pytest.approx(60, rel=0.1)
-    state.networks.append(task[2][0])
+    networks.recipes.append(task[2][0])
     state.best = 1.11
-    assert state._next_network() is None
-    state.without_gain = state.patience
-    assert state._next_network() is not None
-    assert state._next_network() is None  # it was the last
+    assert networks.next_task([]) is None
+    state.without_gain = WITHOUT_GAIN
+    assert networks.next_task([]) is not None
+    assert networks.next_task([]) is None  # it was the last
 
 
 def test_a_rank_that_takes_too_long_is_tried_again_unless_it_is_the_first() -> None:
-    state = searching(TRAIN, Budget(minutes=5, max_states=1))
-    state.networks, state.cache = [by_likelihood(2, 0)], path_of_ranks(TRAIN, 0)
-    state._grow(by_likelihood(1, 0), 300.0)
+    one = searching(TRAIN, Budget(minutes=5, max_states=1))
+    state, networks = one.state, of(one, Networks)
+    networks.recipes, networks.cache = [by_likelihood(2, 0)], path_of_ranks(TRAIN, 0)
+    networks.grow(by_likelihood(1, 0), 300.0)
     (part,) = state.candidates
     assert isinstance(part.recipe, Recipe) and part.seconds == state.spent["both.non"]
     again = fit(TRAIN, part.recipe.learning).model
     np.testing.assert_array_equal(again.weights(TEST.words), part.model.weights(TEST.words))
-    state._grow(state.networks.pop(), 0.0)
-    assert state.networks == [by_likelihood(2, 0)] and state.candidates == [part]
-    assert state.rank_seconds[0] == state.spent["both.non"] > part.seconds
-    state.cache = path_of_ranks(TRAIN, 0)
-    state._grow(by_likelihood(1, 0), 0.0)
-    assert not state.networks
+    networks.grow(networks.recipes.pop(), 0.0)
+    assert networks.recipes == [by_likelihood(2, 0)] and state.candidates == [part]
+    assert networks.rank_seconds[0] == state.spent["both.non"] > part.seconds
+    networks.cache = path_of_ranks(TRAIN, 0)
+    networks.grow(by_likelihood(1, 0), 0.0)
+    assert not networks.recipes
 
 
 def test_brackets_are_learned_by_a_network_of_two_states() -> None:
@@ -451,7 +460,7 @@ def test_brackets_are_learned_by_a_network_of_two_states() -> None:
 
 
 def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None:
-    state = _Search(
+    one = _Search(
         (TRAIN, TEST, TRAIN),
         Budget(minutes=1, max_states=300, threads=2),
         threading.Event(),
@@ -460,9 +469,11 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         ["LSTM"],
         False,
     )
-    first = state._next_lstm()
-    assert first is not None and first[0] == "LSTM" and not first[2] and state.lstms_begun == 1
-    assert state._next_lstm() is None  # the first has no result yet
+    state, lstm = one.state, of(one, LSTM)
+    first = lstm.late_task()
+    assert first is not None and first[0] == "LSTM" and not first[2] and lstm.begun == 1
+    assert lstm.late_task() is None
+    assert lstm.next_task([]) is None  # the first has no result yet
     recipe = LSTMRecipe(100, 40, 4, 0)
     state.candidates += [
         Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)),
@@ -472,39 +483,40 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         patches.setattr(
             Candidate, "num_states", property(lambda one: getattr(one.recipe, "num_states", 3))
         )
-        state.counted.add(0)
-        assert state._next_lstm() is None  # 20 % more bits than SP
+        state.has_converged = True
+        assert lstm.next_task([]) is None  # 20 % more bits than SP
         state.candidates[1].bits = 1.03
-        state.counted.clear()
-        assert state._next_lstm() is None  # NL-WFA come before a second one
-        state.counted.add(0)
-        task = state._next_lstm()
+        state.has_converged = False
+        assert lstm.next_task([]) is None  # NL-WFA come before a second one
+        state.has_converged = True
+        task = lstm.next_task([])
         assert task is not None and task[2] == (replace(recipe, seed=1, dropout=0.4),)
         state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, task[2][0]))
-        task = state._next_lstm()
+        task = lstm.next_task([])
         # the better dropout
         assert task is not None and task[2] == (replace(recipe, seed=2, dropout=0.4),)
         state.candidates[2].seconds = 40.0  # 40 s, and 24 s for each thread on all strings
-        assert state._next_lstm() is None
+        assert lstm.next_task([]) is None
         state.candidates[2].seconds = 10.0
         state.candidates.append(
             Candidate("LSTM", TRUTH, 1.02, 10.0, replace(recipe, num_states=75, seed=3))
         )
-        task = state._next_lstm()
+        task = lstm.next_task([])
         assert task is not None and task[2][0].num_states == 25  # what is left of 300 states
         state.budget = replace(state.budget, max_states=299)
-        assert state._next_lstm() is None
+        assert lstm.next_task([]) is None
 
 
 def test_the_first_lstm_does_not_wait_when_nothing_else_is_left() -> None:
     budget = Budget(minutes=1, max_states=300, threads=1)
-    state = _Search((TRAIN, TEST, TRAIN), budget, threading.Event(), silent, print, ["LSTM"], False)
+    one = _Search((TRAIN, TEST, TRAIN), budget, threading.Event(), silent, print, ["LSTM"], False)
+    state = one.state
     state.candidates.append(Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)))
-    state.networks = []
-    assert state._next_lstm() is None  # the other families come first
-    state.best, state.without_gain = 1.0, state.patience
-    task = state._next_task({})
-    assert task is not None and task[0] == "LSTM" and state._next_task({}) is None
+    of(one, Networks).recipes = []
+    assert of(one, LSTM).late_task() is None  # the other families come first
+    state.best, state.without_gain = 1.0, WITHOUT_GAIN
+    task = one._next_task([])
+    assert task is not None and task[0] == "LSTM" and one._next_task([]) is None
 
 
 # EM in turns
@@ -627,6 +639,10 @@ def searching(train: Sample, budget: Budget, **limited: int) -> _Search:
     return _Search((train, train, None), budget, threading.Event(), silent, print, (), False)
 
 
+def of(one: _Search, family: type[F]) -> F:
+    return next(other for other in one.families if isinstance(other, family))
+
+
 def test_a_mixture_of_automata_is_no_larger_than_an_automaton_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -682,10 +698,7 @@ def test_a_tree_that_is_too_large_for_all_strings_leaves_the_model_as_it_is(
     assert sizes[0] < sizes[1]
     monkeypatch.setattr("nlwfa_core.learning.merging.MAX_CELLS", sizes[0])
     one = _Search((train, validation, whole), Budget(), threading.Event(), silent, print, (), False)
-    one._merged(PDFATraining(2.0, 10))
-    parts, number = one._retraining(one.candidates).run()
-    assert (
-        len(parts) == 1
-        and parts[0].model is one.candidates[0].model
-        and number == train.num_strings
-    )
+    of(one, Merging).train(PDFATraining(2.0, 10))
+    candidates = one.state.candidates
+    parts, number = one._retrained(candidates, whole)
+    assert len(parts) == 1 and parts[0].model is candidates[0].model and number == train.num_strings
