@@ -1348,6 +1348,11 @@ class Explore {
   // What Python says, unless a person has just said something else here.
   settle(now, isNew = false) {
     const said = chosenOf(now);
+    if (now.scene !== this.scene) {
+      // another step of a lesson, or a press of its buttons: what was chosen before it no longer counts
+      this.asking = null;
+      clearTimeout(this.timer);
+    }
     if (this.asking && isEqual(this.asking.chosen, said)) this.asking = null;
     if (this.asking && Date.now() < this.asking.until) return;
     if (isEqual(chosenOf(this.state), said)) return;
@@ -2247,7 +2252,7 @@ class Explore {
       body,
       html(
         "p",
-        (material.hasTruth ? "TV: total variation over the distinct test strings. " : "") +
+        (material.hasTruth ? "TV: total variation over the distinct test strings, from 0 (the truth) to 1 (nothing in common). " : "") +
           "WER: word error rate. Bits: a symbol. Both count the end of a string. ±: how far other test strings may move " +
           "a score (95%). Weight 0, below 0: how many test strings have such a weight.",
       ),
