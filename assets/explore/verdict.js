@@ -76,7 +76,7 @@ function verdictOf(asked) {
       [String(linear.reach), "linear"],
     );
   if (!linear) return { head: `${start}the linear model is not trained yet`, line };
-  if (!hasTruth && which === SCORE.errors) {
+  if (!hasTruth && which === SCORE.errors && !margin) {
     const bits = [network, linear].map(({ scores }) => score(scores[SCORE.bits]));
     line.push([` · ${SCORE_TEXTS[SCORE.bits]}`, ""], [bits[0], "network"], [" against ", ""], [bits[1], "linear"]);
   }
