@@ -329,7 +329,7 @@ def test_networks_of_own_strings_are_trained_in_the_picture(
     """By one click. What is there stays where it is, and the numbers are the library's."""
     page.emulate_media(reduced_motion="no-preference")
     visit(page, lab, "data", rank=2)
-    nested = ["a" * depth + "b" * depth for depth in range(1, 21)]  # long: a preview takes a while
+    nested = ["a" * depth + "b" * depth for depth in range(1, 31)]  # long: a preview takes a while
     paste(page, ["ab", "aabb", "abab", "aaabbb", "aabbab", "abaabb"] * 10 + nested)
     upload = page.url.split("upload=")[1].split("&")[0]
     go(page, "explore")
