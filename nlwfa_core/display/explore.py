@@ -227,9 +227,9 @@ def seeds_payload(
 def margins_payload(
     results: Mapping[str, Mapping[int, Result]], hankel: HankelMatrix, svd: TruncatedSVD, data: Data
 ) -> dict[str, Any]:
-    """Say how sure the scores of finished runs of `NETWORKS` and of `PFA` are. If there is such a
-    run, SP's models of the ranks that are sent together are scored, too; new strings do not wait
-    for that.
+    """Compute how sure the scores of finished runs of `NETWORKS` and of `PFA` are, and those of SP
+    at the ranks that are sent together. Without such a run, nothing is computed, so new strings
+    need not wait.
 
     Returns
     -------

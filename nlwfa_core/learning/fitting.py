@@ -76,7 +76,7 @@ class FitReport:
         The error of each start's model on the rows of H; ∞ for a start that diverged. Empty if
         there was only one start.
     notes : tuple of str
-        Those of the messages that are no warnings: what they say was meant to be.
+        The messages that warn of nothing.
     """
 
     learner: str
@@ -93,7 +93,7 @@ class FitReport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return the messages that are no notes."""
+        """Return the messages that are not notes."""
         return tuple(message for message in self.messages if message not in self.notes)
 
     def __repr__(self) -> str:
@@ -178,8 +178,8 @@ def fit(
     cache : FitCache, optional
         With a matrix, or by likelihood: intermediate results of earlier calls on the same matrix or
         strings; `fit` uses them and adds its own.
-    fields Fields of the learner's options, in place of those in `options`; with strings, as well as
-    those of
+    fields
+        Fields of the learner's options, in place of those in `options`; with strings, also those of
         the matrix: `num_prefixes`, `num_suffixes`, `statistic` and `transform`.
 
     Raises

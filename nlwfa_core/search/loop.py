@@ -46,8 +46,8 @@ from .families.spectral import Spectral
 from .mixing import Mixing
 
 OTHER_MODELS = (ngrams.NAME, lstm.NAME)  # which are not automata
-# The share of the training strings that is held out if there are no validation strings.
-# at least so many strings, but at most this share
+# If there are no validation strings, a share of the training strings is held out: at least so many
+# strings, but at most another share.
 HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
 LOG_SECONDS = 20.0  # between two lines about the same model
 # At most these shares of the time are reserved for training on all strings: if it goes on from
@@ -133,9 +133,17 @@ def search(
         own, everything = whole, None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
-    strings, others = (own, held_out, everything), frozenset(other_models)
-    stop = stop or threading.Event()
-    return _Search(strings, budget, stop, report, log, others, for_ranking).run()
+    return _Search(
+        own,
+        held_out,
+        everything,
+        budget,
+        stop=stop or threading.Event(),
+        report=report,
+        log=log,
+        other_models=frozenset(other_models),
+        for_ranking=for_ranking,
+    ).run()
 
 
 class _Search:
@@ -146,7 +154,9 @@ class _Search:
 
     def __init__(
         self,
-        strings: tuple[Sample, Sample, Sample | None],
+        train: Sample,
+        validation: Sample,
+        everything: Sample | None,
         budget: Budget,
         stop: threading.Event,
         report: Report,
@@ -163,7 +173,7 @@ class _Search:
 
         self.clock = Clock(60 * budget.minutes, stop, now, now())
         timer = perf_counter if wall else thread_time
-        self.state = state = SearchState(*strings, budget, self.clock, timer)
+        self.state = state = SearchState(train, validation, everything, budget, self.clock, timer)
         em = EMTrainings(state)
         # in the order in which they choose what to train next
         self.families = state.families = [
@@ -174,12 +184,12 @@ class _Search:
             Merging(state),
             em,
         ]
-        self.logged = "", 0.0  # the title and the time of the last line
+        self.logged_title, self.logged_at = "", 0.0  # of the last line
 
     def run(self) -> SearchResult:
         threads = self.budget.number_of_threads
         queue = chain.from_iterable([family.begin() for family in self.families])
-        running: dict[Future[None], object] = {}
+        running: dict[Future[object], object] = {}
         pool = ThreadPoolExecutor(threads)
         try:
             while True:
@@ -187,7 +197,7 @@ class _Search:
                     task = next(queue, None) or self._next_task(running.values())
                     if task is None:
                         break
-                    future = pool.submit(on_one_thread(task.function), *task.arguments)
+                    future = pool.submit(on_one_thread(task.carry_out))
                     running[future] = task.subject
                 if not running:
                     break
@@ -208,10 +218,10 @@ class _Search:
         bits, title = min(family.best() for family in self.families)
         if bits < state.best * (1 - SMALLEST_GAIN) or bits < state.best == np.inf:
             state.best, state.without_gain = bits, 0
-            if title != self.logged[0] or spent > self.logged[1] + LOG_SECONDS:
+            if title != self.logged_title or spent > self.logged_at + LOG_SECONDS:
                 unit = SCORE_OF["bits_per_symbol"].unit
                 self.log(f"{spent:.1f} s: best so far: {title}: {bits:.4f} {unit}")
-                self.logged = title, spent
+                self.logged_title, self.logged_at = title, spent
         converged = sum(family.newly_converged() for family in self.families)
         state.without_gain += converged
         state.has_converged |= converged > 0

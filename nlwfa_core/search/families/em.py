@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class EMTrainings(Family):
             for learner in EM_FAMILIES:
                 recipe = EMRecipe(learner, k, seed=seed, acceleration=ACCELERATION)
                 if (training := self._new(recipe)) is not None:
-                    yield Task(training, self.advance, (training, FIRST_ITERATIONS))
+                    yield Task(training, partial(self.advance, training, FIRST_ITERATIONS))
 
     def advance(self, training: EMTraining, iterations: int) -> None:
         before = training.seconds
@@ -95,13 +96,13 @@ class EMTrainings(Family):
         ]
         if self.begun < NEW_TRAININGS and (training := self._another()) is not None:
             self.begun += 1
-            return Task(training, self.advance, (training, FIRST_ITERATIONS))
+            return Task(training, partial(self.advance, training, FIRST_ITERATIONS))
         if not active:
             return None
         chosen = min(active, key=lambda one: one.forecast)
         most = max(FIRST_ITERATIONS, len(chosen.losses) // 2)
         turn = int(np.clip(TURN_SECONDS / max(chosen.seconds_per_iteration, 1e-6), 1, most))
-        return Task(chosen, self.advance, (chosen, turn))
+        return Task(chosen, partial(self.advance, chosen, turn))
 
     def _another(self) -> EMTraining | None:
         """Begin another training near the best: a new seed, another start, another number of

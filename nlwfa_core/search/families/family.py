@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ class Task(NamedTuple):
     """What a thread does next: a turn of a training, or a whole one."""
 
     subject: object  # what is busy meanwhile: a family's name, or a training that has turns
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...] = ()
+    carry_out: Callable[[], object]
 
 
 @dataclass(eq=False)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -121,7 +122,7 @@ class LSTM(Family):
         seed = state.budget.seed + number
         self.begun += 1
         another = replace(recipe, num_states=units, dropout=dropout, seed=seed)
-        return Task(NAME, self.train, (another,))
+        return Task(NAME, partial(self.train, another))
 
     def train_first(self) -> None:
         """Train the first LSTM, and again with fewer epochs if it gets worse before its last: then

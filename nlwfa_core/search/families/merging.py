@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 
 from ... import limits
 from ...errors import Cancelled, RecipeError
@@ -43,12 +44,12 @@ class Merging(Family):
         ]
 
     def begin(self) -> Iterator[Task]:
-        yield Task(NAME, self.train, (self.recipes.pop(0),))
+        yield Task(NAME, partial(self.train, self.recipes.pop(0)))
 
     def next_task(self, running: Collection[object]) -> Task | None:
         if self.state.is_at_its_end or not self.may_help():
             return None
-        return Task(NAME, self.train, (self.recipes.pop(0),))
+        return Task(NAME, partial(self.train, self.recipes.pop(0)))
 
     def may_help(self) -> bool:
         """Return whether to merge states in another way: no other model promises to be much better,

@@ -5,6 +5,7 @@ and refined by likelihood, whose steps can be chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 import numpy as np
 
@@ -145,7 +146,7 @@ class Networks(Family):
         self.em = em  # whose automata the first rank is compared with
         self.recipes: list[Recipe] | None = None  # to train; None before they are chosen
         self.cache: FitCache | None = None  # where ranks grow
-        self.rank_seconds = 0.0, 0.0  # of all ranks so far; of the last one
+        self.seconds_of_ranks = self.seconds_of_last_rank = 0.0
         self.rank_bits = [np.inf]  # of each rank that was trained
         self.short: Candidate | None = None  # the short training that long ones follow
         self.long_trainings = 2  # that are still to come
@@ -180,7 +181,7 @@ class Networks(Family):
         if self.state.is_early:
             return None
         if self.recipes:
-            return Task(NAME, self.refine, (self.recipes.pop(0),))
+            return Task(NAME, partial(self.refine, self.recipes.pop(0)))
         return self._next_long()
 
     # Where ranks grow
@@ -192,11 +193,10 @@ class Networks(Family):
         if not self.recipes:
             return None
         clock = self.state.clock
-        total, last = self.rank_seconds
         done = self._ranks_done()
         growth = NEXT_RANK[0 if done < 2 else 1]
-        expected = growth * last * (self.recipes[0].learning.rank - done)
-        limit = RANKS_SHARE * clock.seconds - total
+        expected = growth * self.seconds_of_last_rank * (self.recipes[0].learning.rank - done)
+        limit = RANKS_SHARE * clock.seconds - self.seconds_of_ranks
         margin = NETWORK_MARGIN
         if expected > limit:
             limit = clock.left
@@ -205,7 +205,7 @@ class Networks(Family):
                 return None
         if self._ranks_are_behind(margin):
             return None
-        return Task(NAME, self.grow, (self.recipes.pop(0), limit))
+        return Task(NAME, partial(self.grow, self.recipes.pop(0), limit))
 
     def _ranks_are_behind(self, margin: float) -> bool:
         """Return whether the last rank was behind: not the best, or with a margin, not that near to
@@ -238,9 +238,9 @@ class Networks(Family):
         except Cancelled:
             self.recipes = [recipe, *self.recipes] if done else []
         seconds = state.timer() - started
-        total = self.rank_seconds[0] + seconds
-        self.rank_seconds = total, seconds / max(self._ranks_done() - done, 1)
-        state.spent[NAME] = total
+        self.seconds_of_ranks += seconds
+        self.seconds_of_last_rank = seconds / max(self._ranks_done() - done, 1)
+        state.spent[NAME] = self.seconds_of_ranks
         if model is None:
             return
         bits = bits_per_symbol(model, state.validation)
@@ -248,7 +248,7 @@ class Networks(Family):
         if not bits < self.rank_bits[-2] * (1 - SMALLEST_GAIN):
             self.recipes.clear()
             return
-        network = Candidate(NAME, model, bits, total, recipe)
+        network = Candidate(NAME, model, bits, self.seconds_of_ranks, recipe)
         if self.candidates:
             state.candidates[state.candidates.index(self.candidates[0])] = network
         else:
@@ -269,7 +269,7 @@ class Networks(Family):
         seconds = state.clock.left / passes
         self.long_trainings -= 1
         if self.long_trainings:
-            return Task(NAME, self.teach, (by_likelihood(k, state.budget.seed), seconds))
+            return Task(NAME, partial(self.teach, by_likelihood(k, state.budget.seed), seconds))
         few = state.has_few_strings
         per_step = (
             short.seconds
@@ -280,7 +280,7 @@ class Networks(Family):
         if steps < SHORT_STEPS and not few:
             return None
         recipe = refined(k, state.train, steps, LONG_REGULARISATION, state.budget.seed)
-        return Task(NAME, self.refine, (recipe,))
+        return Task(NAME, partial(self.refine, recipe))
 
     def teach(self, recipe: Recipe, limit: float) -> None:
         """Train a network for many symbols by likelihood, unless it is expected to take more than

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ... import limits
 from ...experiment.recipe import Recipe
@@ -37,7 +38,7 @@ class Spectral(Family):
 
     def begin(self) -> Iterator[Task]:
         for statistic in STATISTICS:
-            yield Task(NAME, self.train, (statistic,))
+            yield Task(NAME, partial(self.train, statistic))
 
     def train(self, statistic: str) -> None:
         state = self.state

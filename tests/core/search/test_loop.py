@@ -246,7 +246,9 @@ def test_a_mixture_of_next_symbols_is_chosen_where_it_is_best() -> None:
         for coin in coins
     ]
     arguments = (
-        (validation, validation, None),
+        validation,
+        validation,
+        None,
         Budget(max_states=2),
         threading.Event(),
         silent,
@@ -400,7 +402,7 @@ def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
     def trained(bits: float, total: float, last: float) -> None:
         path.stages.append(None)  # type: ignore[arg-type]
         networks.rank_bits.append(bits)
-        networks.rank_seconds = total, last
+        networks.seconds_of_ranks, networks.seconds_of_last_rank = total, last
 
     trained(1.3, 1.0, 1.0)
     assert networks.next_task([]) is None  # behind a PFA of two states
@@ -439,7 +441,7 @@ def test_a_rank_that_takes_too_long_is_tried_again_unless_it_is_the_first() -> N
     np.testing.assert_array_equal(again.weights(TEST.words), part.model.weights(TEST.words))
     networks.grow(networks.recipes.pop(), 0.0)
     assert networks.recipes == [by_likelihood(2, 0)] and state.candidates == [part]
-    assert networks.rank_seconds[0] == state.spent["both.non"] > part.seconds
+    assert networks.seconds_of_ranks == state.spent["both.non"] > part.seconds
     networks.cache = path_of_ranks(TRAIN, 0)
     networks.grow(by_likelihood(1, 0), 0.0)
     assert not networks.recipes
@@ -461,7 +463,9 @@ def test_brackets_are_learned_by_a_network_of_two_states() -> None:
 
 def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None:
     one = _Search(
-        (TRAIN, TEST, TRAIN),
+        TRAIN,
+        TEST,
+        TRAIN,
         Budget(minutes=1, max_states=300, threads=2),
         threading.Event(),
         silent,
@@ -509,7 +513,7 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
 
 def test_the_first_lstm_does_not_wait_when_nothing_else_is_left() -> None:
     budget = Budget(minutes=1, max_states=300, threads=1)
-    one = _Search((TRAIN, TEST, TRAIN), budget, threading.Event(), silent, print, ["LSTM"], False)
+    one = _Search(TRAIN, TEST, TRAIN, budget, threading.Event(), silent, print, ["LSTM"], False)
     state = one.state
     state.candidates.append(Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)))
     of(one, Networks).recipes = []
@@ -636,7 +640,7 @@ def test_recipes_of_em_are_checked() -> None:
 
 
 def searching(train: Sample, budget: Budget, **limited: int) -> _Search:
-    return _Search((train, train, None), budget, threading.Event(), silent, print, (), False)
+    return _Search(train, train, None, budget, threading.Event(), silent, print, (), False)
 
 
 def of(one: _Search, family: type[F]) -> F:
@@ -697,7 +701,7 @@ def test_a_tree_that_is_too_large_for_all_strings_leaves_the_model_as_it_is(
     sizes = [Trie.of(one.words, 2).num_nodes * 3 for one in (train, whole)]
     assert sizes[0] < sizes[1]
     monkeypatch.setattr("nlwfa_core.learning.merging.MAX_CELLS", sizes[0])
-    one = _Search((train, validation, whole), Budget(), threading.Event(), silent, print, (), False)
+    one = _Search(train, validation, whole, Budget(), threading.Event(), silent, print, (), False)
     of(one, Merging).train(PDFATraining(2.0, 10))
     candidates = one.state.candidates
     parts, number = one._retrained(candidates, whole)
