@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ from nlwfa_core.models.wfa import WFA
 from nlwfa_core.search.budget import Budget
 from nlwfa_core.search.candidates import Candidate
 from nlwfa_core.search.families.em import EMTrainings
-from nlwfa_core.search.families.family import WITHOUT_GAIN, Family
+from nlwfa_core.search.families.family import WITHOUT_GAIN, Family, Task
 from nlwfa_core.search.families.lstm import LSTM, LSTMRecipe
 from nlwfa_core.search.families.merging import Merging
 from nlwfa_core.search.families.networks import (
@@ -327,7 +328,7 @@ def test_networks_wait_and_go_on_only_near_what_others_promise(
     state.has_converged = True
     task = networks.next_task([])
     assert task is not None and task[0] == "both.non" and networks.next_task([]) is None
-    recipe = task[2][0]
+    recipe = arguments(task)[0]
     state.candidates += [
         Candidate("both.non", TRUTH, 1.1, 3.0, recipe),
         Candidate("SP", TRUTH, 1.0, 1.0, recipe),
@@ -337,12 +338,12 @@ def test_networks_wait_and_go_on_only_near_what_others_promise(
     state.candidates.append(Candidate("n-gram", NGram.fit(train, 2), 0.5, 1.0, NGramRecipe(2)))
     state.candidates[0].bits = 1.04
     taught = networks.next_task([])
-    assert taught is not None and taught[2][0] == by_likelihood(10, 0)
-    assert taught[2][1] == pytest.approx(60 / 1.3, rel=0.1)
+    assert taught is not None and arguments(taught)[0] == by_likelihood(10, 0)
+    assert arguments(taught)[1] == pytest.approx(60 / 1.3, rel=0.1)
     long = networks.next_task([])
     assert (
         long is not None
-        and epochs_of(long[2][0]) > epochs_of(recipe)
+        and epochs_of(arguments(long)[0]) > epochs_of(recipe)
         and networks.short is state.candidates[0]
     )
     assert networks.next_task([]) is None  # each once
@@ -388,12 +389,12 @@ def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
     one = searching(strings(1000, 7), Budget(minutes=1, max_states=5))
     state, networks = one.state, of(one, Networks)
     task = networks.next_task([])
-    assert task is not None and task[2] == (by_likelihood(1, 0), 9.0)
+    assert task is not None and arguments(task) == (by_likelihood(1, 0), 9.0)
     assert networks.recipes is not None and networks.cache is not None
     ranks = [2, 3, 5]
     assert [recipe.learning.rank for recipe in networks.recipes] == ranks
     (path,) = networks.cache.paths.values()
-    sp = Candidate("SP", TRUTH, 1.1, 1.0, task[2][0])
+    sp = Candidate("SP", TRUTH, 1.1, 1.0, arguments(task)[0])
     state.candidates.append(sp)
     state.best = sp.bits
     training = EMTraining(EMRecipe("PFA", 2), losses=[1.25])
@@ -408,10 +409,10 @@ def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
     assert networks.next_task([]) is None  # behind a PFA of two states
     training.losses = [1.4]
     task = networks.next_task([])
-    assert task is not None and task[2] == (by_likelihood(2, 0), 8.0)
+    assert task is not None and arguments(task) == (by_likelihood(2, 0), 8.0)
     trained(1.15, 2.0, 1.0)
     task = networks.next_task([])  # 5 % behind SP
-    assert task is not None and task[2] == (by_likelihood(3, 0), 7.0)
+    assert task is not None and arguments(task) == (by_likelihood(3, 0), 7.0)
     trained(1.12, 6.0, 4.0)
     state.has_converged = True
     assert networks.next_task([]) is None  # rank 5 may take ten seconds more
@@ -420,9 +421,9 @@ def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
     assert networks.next_task([]) is None  # EM has not converged
     state.has_converged = True
     task = networks.next_task([])
-    assert task is not None and task[2][0] == by_likelihood(5, 0)
-    assert task[2][1] == pytest.approx(60, rel=0.1)
-    networks.recipes.append(task[2][0])
+    assert task is not None and arguments(task)[0] == by_likelihood(5, 0)
+    assert arguments(task)[1] == pytest.approx(60, rel=0.1)
+    networks.recipes.append(arguments(task)[0])
     state.best = 1.11
     assert networks.next_task([]) is None
     state.without_gain = WITHOUT_GAIN
@@ -475,7 +476,7 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
     )
     state, lstm = one.state, of(one, LSTM)
     first = lstm.late_task()
-    assert first is not None and first[0] == "LSTM" and not first[2] and lstm.begun == 1
+    assert first is not None and first[0] == "LSTM" and not arguments(first) and lstm.begun == 1
     assert lstm.late_task() is None
     assert lstm.next_task([]) is None  # the first has no result yet
     recipe = LSTMRecipe(100, 40, 4, 0)
@@ -494,11 +495,11 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         assert lstm.next_task([]) is None  # NL-WFA come before a second one
         state.has_converged = True
         task = lstm.next_task([])
-        assert task is not None and task[2] == (replace(recipe, seed=1, dropout=0.4),)
-        state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, task[2][0]))
+        assert task is not None and arguments(task) == (replace(recipe, seed=1, dropout=0.4),)
+        state.candidates.append(Candidate("LSTM", TRUTH, 1.01, 10.0, arguments(task)[0]))
         task = lstm.next_task([])
         # the better dropout
-        assert task is not None and task[2] == (replace(recipe, seed=2, dropout=0.4),)
+        assert task is not None and arguments(task) == (replace(recipe, seed=2, dropout=0.4),)
         state.candidates[2].seconds = 40.0  # 40 s, and 24 s for each thread on all strings
         assert lstm.next_task([]) is None
         state.candidates[2].seconds = 10.0
@@ -506,7 +507,9 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
             Candidate("LSTM", TRUTH, 1.02, 10.0, replace(recipe, num_states=75, seed=3))
         )
         task = lstm.next_task([])
-        assert task is not None and task[2][0].num_states == 25  # what is left of 300 states
+        assert (
+            task is not None and arguments(task)[0].num_states == 25
+        )  # what is left of 300 states
         state.budget = replace(state.budget, max_states=299)
         assert lstm.next_task([]) is None
 
@@ -637,6 +640,11 @@ def test_recipes_of_em_are_checked() -> None:
 
 
 # Limits, and what comes last
+
+
+def arguments(task: Task) -> tuple[Any, ...]:
+    """What a task is carried out with."""
+    return task.carry_out.args if isinstance(task.carry_out, partial) else ()
 
 
 def searching(train: Sample, budget: Budget, **limited: int) -> _Search:
