@@ -10,6 +10,7 @@ const SETTLED_MS = 10_000; // and something that is drawn late may push it out o
 const SCROLLING_MS = 1_000; // how long a smooth scroll may take
 const MOST_SCROLLS = 3; // one that comes while the page below is still being drawn ends early
 const SPACE = 16;
+const HEADING = 96; // pixels from a heading's top to what it is the heading of
 const OPENING_MS = 600; // how long an explanation may take to unfold
 
 const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back" };
@@ -37,6 +38,15 @@ function placeOf(targets) {
 const tellPictures = () => dispatchEvent(new Event("nlwfa.step"));
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
+// Where the heading begins that stands right above a place, or the place itself.
+function headingOf(main, place) {
+  const tops = [...main.querySelectorAll("h2, h3")]
+    .map((node) => node.getBoundingClientRect())
+    .filter(({ top, bottom, height }) => height && bottom <= place && place - top <= HEADING)
+    .map(({ top }) => top);
+  return Math.min(place, ...tops.slice(-1));
+}
+
 // Returns whether anything was out of sight, and could be brought nearer.
 function scrollTo(targets) {
   if (!targets.length) return false;
@@ -44,12 +54,14 @@ function scrollTo(targets) {
   const main = targets[0].closest('[data-testid="stMain"]');
   if (!main || !card || getComputedStyle(card).position !== "fixed") return false;
   const boxes = targets.map((element) => element.getBoundingClientRect());
-  const top = Math.min(...boxes.map((box) => box.top));
+  const first = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
-  const distance = top - head - SPACE;
   const dock = card.getBoundingClientRect();
   const end = dock.right < innerWidth ? innerHeight : dock.top; // beside the page, or a sheet over its lower part
+  const heading = headingOf(main, first);
+  const top = bottom - heading + SPACE <= end - head ? heading : first;
+  const distance = top - head - SPACE;
   const isOutOfSight = (top < head || bottom > end) && Math.abs(distance) > 1;
   if (isOutOfSight) main.scrollBy({ top: distance, behavior: "smooth" });
   return isOutOfSight;

@@ -48,7 +48,8 @@ VISIT = "lessons.visit"  # how many steps have been opened
 # stand between the text and the question.
 BESIDE_MOVES = 2
 PICTURE = "explore.picture"
-MATRIX, VALUES = "hankel.lens", "hankel.values"  # the matrix, and the numbers in its cells
+MATRIX = "hankel.lens"  # and what its script hides: numbers, and the outlines of equal uv
+DRAWN = ("hankel.values", "hankel.same")
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -381,11 +382,11 @@ def _hide(names: Sequence[str]) -> None:
     them. They light up once when the answer is right.
 
     The style stays as it is when only the question is drawn again. A style reaches the parts of
-    Explore's picture, and the numbers in the matrix, only by properties, which their style sheets
+    Explore's picture, and what is drawn in the matrix, only by properties, which their style sheets
     and scripts read.
     """
     before, right = ".stApp:has(.st-key-unanswered)", ".stApp:has(.st-key-right)"
-    inside = [name for name in names if name.startswith(PART) or name == VALUES]
+    inside = [name for name in names if name.startswith(PART) or name in DRAWN]
     if inside:
         hidden = " ".join(f"--hide-{name.partition('.')[2]}: hidden;" for name in inside)
         note = f"--note-{inside[-1].partition('.')[2]}: {ANSWER_FIRST};"
@@ -408,8 +409,8 @@ def _hide(names: Sequence[str]) -> None:
 
 
 def _slide(keys: list[str]) -> None:
-    """Hide everything on a slide but the page's title and the elements with these keys, if the
-    first of them is there.
+    """Hide everything on a slide but the page's title and the elements with these keys, each with
+    the heading right above it, if the first of them is there.
     """
     shown = ", ".join(f".st-key-{key}" for key in (*keys, "lesson", "slide", "look"))
     boxes = (
@@ -417,10 +418,12 @@ def _slide(keys: list[str]) -> None:
         "[data-testid=stLayoutWrapper]"
     )
     inside = ", ".join(f"{selector} *" for selector in shown.split(", "))
+    below = ", ".join(f"+ .st-key-{key}, + * .st-key-{key}" for key in keys)
+    headings = f":has(h2, h3):has({below})"
     st.html(
         f"<style>.stApp:has(.st-key-slide):has(.st-key-{keys[0]}) .stMainBlockContainer "
-        f":is({boxes}):not({shown}):not(:has(h1, {shown})):not({inside}) {{ display: none; "
-        "}</style>"
+        f":is({boxes}):not({shown}):not(:has(h1, {shown})):not({inside}):not({headings}) "
+        "{ display: none; }</style>"
     )
 
 

@@ -251,6 +251,8 @@ def rank_revealed(student: Student) -> None:
     broken = eventually(
         lambda: scores(page, SCORES)["SP"], lambda row: row[PAUTO] == "∞" and "zero" in row
     )
+    title = page.get_by_role("heading", name="On the test strings", exact=True)
+    eventually(lambda: (title.bounding_box() or {"y": 0.0})["y"] > 60, True)  # below the bar
     assert [broken["zero"], broken["negative"]] == ["149", "0"]  # as the answer says
     student.answers()
     student.goes_on()
