@@ -86,10 +86,10 @@ def open_lesson(name: str, index: int = 0) -> None:
         _remember()
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
-    st.session_state[GO] = True
+    step = contents.lessons()[name].steps[index]
+    st.session_state[GO] = page_of(step)
     st.session_state[VISIT] = st.session_state.get(VISIT, 0) + 1
     st.session_state.pop(MINE, None)
-    step = contents.lessons()[name].steps[index]
     if step.recipe is None:
         return
     # a page that is opened again, at another step, has no recipe yet
@@ -286,12 +286,11 @@ def page_of(step: Step) -> str:
 
 
 def go(page: str) -> None:
-    """Go to the page of the open step, if the step has just been opened."""
-    position = current()
-    if position and st.session_state.pop(GO, False):
-        wanted = page_of(position[0].steps[position[1]])
-        if wanted != page:
-            switch(wanted)
+    """Go to the page of the open step, if the step has just been opened, or to the one that was
+    asked for.
+    """
+    if current() and (wanted := st.session_state.pop(GO, "")) and wanted != page:
+        switch(wanted)
 
 
 def panel(page: str) -> None:
@@ -344,6 +343,7 @@ def panel(page: str) -> None:
                     icon=":material/arrow_back:",
                     type="primary",
                     on_click=_there,
+                    args=(page_of(step),),
                 )
             else:
                 with st.container(
@@ -504,7 +504,9 @@ def _actions(step: Step) -> None:
 
 
 def _ways(step: Step, page: str) -> None:
-    """Draw the buttons that lead back to the step's recipe and to its page."""
+    """Draw the buttons that lead back to the step's recipe and to its page, or from there to the
+    other pages that the step names.
+    """
     offered = {
         sidebar.current().key(),
         *(action.recipe.key() for action in step.actions if action.recipe),
@@ -519,9 +521,15 @@ def _ways(step: Step, page: str) -> None:
             on_click=_set_scene,
             args=(step,),
         )
-    if page_of(step) != page:
-        label = f"Go to {title(page_of(step))}"
-        st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)
+    others = [name for name in step.pages if name != page]
+    for name in others if page in step.pages else [page_of(step)]:
+        st.button(
+            f"Go to {title(name)}",
+            key=f"lesson.there.{name}",
+            icon=":material/arrow_forward:",
+            on_click=_there,
+            args=(name,),
+        )
 
 
 def _quiz(lesson: Lesson, index: int) -> None:
@@ -590,8 +598,8 @@ def _keep_mine() -> None:
         sidebar.restore_values(mine[2])
 
 
-def _there() -> None:
-    st.session_state[GO] = True
+def _there(page: str) -> None:
+    st.session_state[GO] = page
 
 
 def _do(step: Step, action: Action) -> None:
@@ -603,5 +611,5 @@ def _do(step: Step, action: Action) -> None:
     except RecipeError as error:
         error_toast(error)
     else:
-        st.session_state[GO] = True
+        st.session_state[GO] = page_of(step)
         st.session_state[PRESSES] = st.session_state.get(PRESSES, 0) + 1

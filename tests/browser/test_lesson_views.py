@@ -101,8 +101,8 @@ def out_of_view(page: Page, look: Sequence[str]) -> str:
     return found
 
 
-# All that can be read on the page, in shadow roots, too, and what is said where a pointer rests. What
-# is hidden is left out.
+# All that can be read on the page, in shadow roots, too, and what is said where a pointer rests,
+# without what is hidden.
 TEXT = """() => {
     const roots = [...document.querySelectorAll("*")].map(node => node.shadowRoot).filter(Boolean);
     const boxes = [document.body, ...roots.flatMap(root => [...root.children])];

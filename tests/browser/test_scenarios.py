@@ -221,7 +221,9 @@ def hankel_by_hand(student: Student) -> None:
     paste(page, "xy\nxy\nxy\nx\ny\nyx\nxyx\nxxy\nyy\nxx")
     eventually(lambda: rows(page)[0][:2], ["xy", "3"])
     settled(page)
-    go(page, "hankel")
+    press(page, "lesson.there.hankel")
+    expect(heading(page, "hankel")).to_be_visible()
+    settled(page)
     expect(cell(page, "x", "y")).to_contain_text("H[u, v] = 0.3")
 
 

@@ -362,6 +362,10 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     )
     # the line gives nothing away: it stands behind the last of the bars
     assert lesson.steps[1].recipe and lesson.steps[1].recipe.learning.rank == MAX_SINGULAR_VALUES
+    right = truncated_svd(weighted_block(hankel), MAX_SINGULAR_VALUES).right
+    shares = hankel.block.toarray()
+    said(lesson, 1, "Red cells below are negative")
+    assert shares.min() == 0 > (shares @ right @ right.T).min() > -0.01
     falling = singular_values(20)
     assert max(a / b for a, b in pairwise(falling)) < 3
     said(
