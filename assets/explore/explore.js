@@ -1991,8 +1991,8 @@ class Explore {
       `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`,
       ...(thin.length ? ["; thin:", ...thin] : []),
     );
-    const isOther = state.linear === "PFA" && SCORES[which][0] !== "bits";
-    this.find(".other").textContent = isOther ? "PFA may zigzag: EM raises likelihood, not this score." : "";
+    const isShown = state.linear === "PFA" && SCORES[which][0] !== "bits";
+    this.find(".caveat").textContent = isShown ? "PFA may zigzag: EM raises likelihood, not this score." : "";
     this.tellSeeds();
     const svg = this.find(".ranks"); // as high as the key above it has left
     const { clientWidth: width, clientHeight: height } = svg;

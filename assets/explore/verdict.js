@@ -22,7 +22,7 @@ const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixe
 // only scores and training of a model that is not drawn.
 // ranks: how many states the linear and the nonlinear lane have.
 // objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
-// if they are the same does a level score say that the curve buys nothing. learner is "SP" where nothing is
+// if they are the same may level scores be put down to the curve. learner is "SP" where nothing is
 // bent; linear and network are null if they have not been trained.
 // others: the scores of networks that differ from this one in the seed alone.
 // which: the score that is chosen, or left out: the distance to the truth, or, where that is not
