@@ -634,12 +634,14 @@ class Lane {
     );
     this.caption.textContent = measure[0].toUpperCase() + measure.slice(1);
     this.losses.replaceChildren(svg, ...lines);
-    this.drawLosses(svg, drawn, colourOf);
+    this.lossChart = { svg, curves: drawn, colourOf };
   }
 
-  drawLosses(svg, curves, colourOf) {
+  drawLosses() {
     const { explore } = this;
-    const { clientWidth: width, clientHeight: height } = svg;
+    if (this.losses.hidden) return;
+    const { svg, curves, colourOf } = this.lossChart;
+    const { width, height } = explore.sizes.get(svg);
     if (!width) return;
     const { isLogarithmic } = curves[0];
     const points = curves.flatMap((curve) => curve.points);
@@ -1004,9 +1006,10 @@ class Cut {
   draw() {
     const { explore, svg, rank, columns, isLower } = this;
     const { isUnlinked } = explore;
-    this.svg.parentNode.classList.toggle("unlinked", isUnlinked);
-    if (isLower && !isUnlinked) return;
-    const width = svg.clientWidth || 384;
+    const width = explore.sizes.get(svg).width || 384;
+    const key = [explore.id, explore.theme, width, this.dragging, isUnlinked, rank, explore.state.rank].join(" ");
+    if (key === this.drawnKey || (isLower && !isUnlinked)) return;
+    this.drawnKey = key;
     const height = isLower ? 24 : isUnlinked ? 42 : 66;
     const step = width / columns;
     const base = isUnlinked ? 40 : 52;
@@ -1131,17 +1134,19 @@ class Explore {
       style.setProperty("--note", `var(--note-${dataset.part}, none)`);
       style.setProperty("--light", `var(--light-${dataset.part}, none)`);
     }
-    this.sizes = new ResizeObserver(() => {
+    this.numSizes = 0; // that the picture has had
+    this.observer = new ResizeObserver(() => {
+      this.numSizes++;
       this.resize();
       this.change();
     });
-    this.sizes.observe(this.box);
-    this.sizes.observe(this.find(".columns")); // in a lesson, the headline takes from its height
+    this.observer.observe(this.box);
+    this.observer.observe(this.find(".columns")); // in a lesson, the headline takes from its height
   }
 
   close() {
     this.closing.abort();
-    this.sizes.disconnect();
+    this.observer.disconnect();
     clearTimeout(this.timer);
     clearTimeout(this.notes);
     clearInterval(this.playing);
@@ -1225,6 +1230,7 @@ class Explore {
   // What a lesson's step asks for, or a link: only some parts, an order of H's rows and columns, what is
   // looked at, and a string that is followed from its start.
   obey({ id, parts, scene, order, word, matrix, plane, score }) {
+    this.parts = parts;
     this.box.classList.toggle("some", parts.length > 0);
     for (const node of this.box.querySelectorAll("[data-part]"))
       node.hidden = parts.length > 0 && !parts.includes(node.dataset.part);
@@ -1294,7 +1300,7 @@ class Explore {
 
   // A size of letters, which a slide raises.
   letter(size) {
-    return `${Math.max(size, parseFloat(getComputedStyle(this.box).getPropertyValue("--least")) || 0)}px`;
+    return `${Math.max(size, this.leastLetter)}px`;
   }
 
   // What the lanes draw.
@@ -1401,7 +1407,7 @@ class Explore {
 
   looksDark() {
     const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-    pen.fillStyle = this.paper;
+    pen.fillStyle = this.palette.card;
     pen.fillRect(0, 0, 1, 1);
     const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
     return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
@@ -1522,6 +1528,7 @@ class Explore {
     }
     if ("plane" in some) this.travel("dots", 600);
     if ("order" in some) this.travel("order", SORTING_MS);
+    this.isStale = true;
     this.asked ||= requestAnimationFrame((now) => this.draw(now));
   }
 
@@ -1558,37 +1565,23 @@ class Explore {
     this.asked = 0;
     if (!this.material) return;
     const { state, material } = this;
-    this.styles = getComputedStyle(this.box);
-    const paper = this.styles.getPropertyValue("--st-background-color").trim();
-    if (paper !== this.paper) {
-      this.paper = paper;
-      this.isDark = this.looksDark();
-      this.box.classList.toggle("dark", this.isDark);
-    }
-    this.box.style.setProperty("--network", `var(--${state.learner === "SP" ? "muted" : COLOURS[state.learner]})`);
-    this.palette = { card: paper, ink: this.styles.getPropertyValue("--st-text-color").trim() };
-    for (const name of ["muted", "line"]) this.palette[name] = this.mixed(name);
-    this.font = this.styles.fontFamily;
-    this.mono = '"Source Code Pro", monospace';
+    if (!this.theme) this.readTheme();
     const key = JSON.stringify([
       this.id,
       this.isWhole && this.whole,
       this.told,
       material.numPreviews,
       this.starting,
-      this.isDark,
-      this.box.clientWidth,
-      innerHeight,
-      this.find(".columns").clientHeight,
-      this.cuts.map((cut) => cut.dragging),
+      this.theme,
+      this.numSizes,
+      this.parts,
       state,
     ]);
-    const isNew = key !== this.key || this.moves.has("order");
-    if (key !== this.key) {
+    const isChanged = key !== this.key;
+    if (isChanged) {
       this.key = key;
-      this.cuts.forEach((cut) => cut.draw());
-      this.drawDepth();
-      this.drawRanks();
+      this.tellDepth();
+      this.tellRanks();
       this.tellVerdict();
       this.say();
       this.drawTape();
@@ -1596,6 +1589,18 @@ class Explore {
       this.press();
       this.note();
     }
+    if (isChanged || this.isStale) {
+      // between the texts and the pictures: the browser computes styles and sizes once a frame
+      this.isStale = false;
+      this.measure();
+      const { theme } = this;
+      this.readTheme();
+      if (theme !== this.theme) {
+        this.change();
+        return;
+      }
+    }
+    const isNew = isChanged || this.moves.has("order");
     const share = this.share("order", now);
     this.put = material.orders[state.order].map((places, axis) =>
       Float64Array.from(places, (place, n) =>
@@ -1603,9 +1608,43 @@ class Explore {
       ),
     );
     if (isNew) this.drawMatrix(this.find(".left .heat"), (i, j) => material.H[i * material.numColumns + j], "counts");
+    const isMoving = this.moves.has("dots");
     const moved = this.share("dots", now);
-    this.lanes.forEach((lane) => lane.draw(moved, isNew));
+    if (isNew || isMoving) this.lanes.forEach((lane) => lane.draw(moved, isNew));
+    this.cuts.forEach((cut) => cut.draw());
+    if (isChanged) {
+      this.drawDepth();
+      this.drawRanks();
+      this.lanes.forEach((lane) => lane.drawLosses());
+    }
     if (this.moves.size) this.asked ||= requestAnimationFrame((later) => this.draw(later));
+  }
+
+  // Colours are asked for again only when the theme or the learner is another.
+  readTheme() {
+    this.styles = getComputedStyle(this.box);
+    const [card, ink] = ["background", "text"].map((name) => this.styles.getPropertyValue(`--st-${name}-color`).trim());
+    this.font = this.styles.fontFamily;
+    this.mono = '"Source Code Pro", monospace';
+    this.leastLetter = parseFloat(this.styles.getPropertyValue("--least")) || 0;
+    const theme = [card, ink, this.state.learner].join(" ");
+    if (theme === this.theme) return;
+    this.theme = theme;
+    this.palette = { card, ink };
+    this.box.classList.toggle("dark", this.looksDark());
+    const { learner } = this.state;
+    this.box.style.setProperty("--network", `var(--${learner === "SP" ? "muted" : COLOURS[learner]})`);
+    for (const name of ["muted", "line"]) this.palette[name] = this.mixed(name);
+  }
+
+  // The sizes of all that is drawn into.
+  measure() {
+    this.sizes = new Map(
+      [...this.box.querySelectorAll("canvas, svg")].map((node) => [
+        node,
+        { width: node.clientWidth, height: node.clientHeight, scale: scaleOf(node) },
+      ]),
+    );
   }
 
   // A canvas does not know color-mix: the browser mixes.
@@ -1624,6 +1663,7 @@ class Explore {
     })) {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
+    this.find(".cutbox").classList.toggle("unlinked", this.isUnlinked);
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
     this.find(".cutlabel").textContent = this.isOpening
       ? "It moves by itself: touch to stop"
@@ -1757,8 +1797,8 @@ class Explore {
   // Matrices
 
   penOf(canvas) {
-    const { clientWidth: width, clientHeight: height } = canvas;
-    const ratio = (devicePixelRatio || 1) * scaleOf(canvas);
+    const { width, height, scale } = this.sizes.get(canvas);
+    const ratio = (devicePixelRatio || 1) * scale;
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
     if (!this.pens.has(canvas)) this.pens.set(canvas, canvas.getContext("2d"));
@@ -1851,9 +1891,9 @@ class Explore {
     ];
   }
 
-  drawDepth() {
+  tellDepth() {
     const { material, state } = this;
-    const { truth, labels, isNested } = material.ladder;
+    const { truth, isNested } = material.ladder;
     const noun = isNested ? "depth" : "string";
     const lines = this.pair.map(([name, learner, lane]) => {
       const line = html("div");
@@ -1879,8 +1919,17 @@ class Explore {
     lines[0].append(html("span", material.truth.name, "band bar"));
     lines[1].append(html("span", "○ below 0", "band"));
     this.find(".depthkey").replaceChildren(...lines);
+    this.find(".depth").setAttribute(
+      "aria-label",
+      `Weights of strings that go deeper: ${lines.map((line) => line.textContent).join("; ")}`,
+    );
+  }
+
+  drawDepth() {
+    const { material, state } = this;
+    const { truth, labels, isNested } = material.ladder;
     const svg = this.find(".depth");
-    const { clientWidth: width, clientHeight: height } = svg;
+    const { width, height } = this.sizes.get(svg);
     if (!width) return;
     const positive = truth.filter((value) => value > 0);
     const low = Math.floor(Math.log10(Math.min(...positive, 1))) - 6;
@@ -1959,17 +2008,14 @@ class Explore {
         }),
       );
     svg.replaceChildren(...nodes);
-    svg.setAttribute(
-      "aria-label",
-      `Weights of strings that go deeper: ${lines.map((line) => line.textContent).join("; ")}`,
-    );
   }
 
-  drawRanks() {
+  // What the chart of scores by rank has: the score of a learner and a rank, the ranks that are shown
+  // and those that are cut at, and the learners, the lanes' last.
+  get scoresByRank() {
     const { material, state } = this;
-    const which = state.score;
     const most = material.mostRank;
-    const value = (learner, rank) => material.entry(learner, rank)?.scores[which] ?? null;
+    const value = (learner, rank) => material.entry(learner, rank)?.scores[state.score] ?? null;
     const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
     const further = cuts.filter((rank) => rank > most); // stands behind a gap
     const ranks = Array.from({ length: most }, (_, n) => n + 1).concat(further);
@@ -1979,6 +2025,12 @@ class Explore {
       ...(state.learner === "SP" ? [] : [state.learner]),
       state.linear,
     ];
+    return { value, cuts, further, ranks, learners };
+  }
+
+  tellRanks() {
+    const { material, state } = this;
+    const { value, ranks, learners } = this.scoresByRank;
     const thin = learners
       .filter((name) => name !== state.learner && name !== state.linear)
       .filter((name) => ranks.some((rank) => value(name, rank) !== null))
@@ -1988,14 +2040,25 @@ class Explore {
         return item;
       });
     this.find(".rankkey").replaceChildren(
-      `${SCORES[which][1]}, ${material.tests.toLocaleString("en")} test strings`,
+      `${SCORES[state.score][1]}, ${material.tests.toLocaleString("en")} test strings`,
       ...(thin.length ? ["; thin:", ...thin] : []),
     );
-    const isShown = state.linear === "PFA" && SCORES[which][0] !== "bits";
+    const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits";
     this.find(".caveat").textContent = isShown ? "PFA may zigzag: EM raises likelihood, not this score." : "";
+    const here = this.lanes.map(
+      ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
+    );
+    this.find(".ranks").setAttribute("aria-label", `${SCORES[state.score][0]} by rank: ${here.join(", ")}`);
     this.tellSeeds();
+  }
+
+  drawRanks() {
+    const { material, state } = this;
+    const which = state.score;
+    const most = material.mostRank;
+    const { value, cuts, further, ranks, learners } = this.scoresByRank;
     const svg = this.find(".ranks"); // as high as the key above it has left
-    const { clientWidth: width, clientHeight: height } = svg;
+    const { width, height } = this.sizes.get(svg);
     if (!width) return;
     const best = material.truth.scores?.[which] ?? null;
     const finite = learners
@@ -2112,10 +2175,6 @@ class Explore {
         );
     }
     svg.replaceChildren(...nodes);
-    const here = this.lanes.map(
-      ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
-    );
-    svg.setAttribute("aria-label", `${SCORES[which][0]} by rank: ${here.join(", ")}`);
   }
 
   // Sentences
