@@ -119,7 +119,7 @@ class Material {
       return group >= 0 && group === data.groups.columns[n % this.numColumns] ? sum + Math.abs(value) : sum;
     }, 0);
     this.firstPlane = inBlocks >= HAS_BLOCKS * total(this.H) ? "rings" : "pca";
-    this.trees = [treeOf(data.prefixes), treeOf(data.suffixes)];
+    this.matrix = new Cells(data.prefixes, data.suffixes);
     const orders = [data.groups.rows, data.groups.columns].map((groups) => placesOf(groups));
     this.orders = {
       state: orders,
@@ -222,7 +222,7 @@ class Material {
   }
 
   laneOf(model, entry) {
-    const { states: ends, cells } = estimate(model, ...this.trees);
+    const { ends, cells } = this.matrix.estimate(model);
     const far = cells.reduce((sum, value, n) => sum + (this.H[n] - value) ** 2, 0);
     const ladder = this.ladder.words.map((word) => model.weight(stateAfter(model, word)));
     const lane = {
@@ -257,7 +257,7 @@ class Material {
   rings({ model, ends, cells }) {
     return {
       points: ends.map((_, i) => this.pointOf(cells.subarray(i * this.numColumns, (i + 1) * this.numColumns))),
-      put: (z) => this.pointOf(statesAfter(model, this.trees[1], z).map((after) => model.weight(after))),
+      put: (z) => this.pointOf(this.matrix.row(model, z)),
     };
   }
 

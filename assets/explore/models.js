@@ -8,6 +8,15 @@ const TAU = 2 ** -29; // RELATIVE_ERROR
 const UNIT_ERROR = 2 ** -48;
 const BLOCKS = 1000; // side by side in a string, for which probabilities are computed
 
+// Short arrays of zeros are parts of a long one: to make one of its own takes as long as a step.
+const POOL = 8192;
+let [pool, used] = [new Float64Array(POOL), 0];
+function zeros(number) {
+  if (used + number > pool.length) [pool, used] = [new Float64Array(Math.max(POOL, number)), 0];
+  used += number;
+  return pool.subarray(used - number, used);
+}
+
 // A matrix in one flat array, row after row.
 class Matrix {
   constructor(cells, height, width) {
@@ -16,22 +25,24 @@ class Matrix {
   }
 
   times(z) {
-    const sums = new Float64Array(this.width);
-    for (let i = 0, at = 0; i < this.height; i++, at += this.width) {
+    const { cells, height, width } = this;
+    const sums = zeros(width);
+    for (let i = 0, at = 0; i < height; i++, at += width) {
       const value = z[i];
       if (value === 0) continue;
-      for (let j = 0; j < this.width; j++) sums[j] += value * this.cells[at + j];
+      for (let j = 0; j < width; j++) sums[j] += value * cells[at + j];
     }
     return sums;
   }
 
   // |z| · |A|
   sizes(z) {
-    const sums = new Float64Array(this.width);
-    for (let i = 0, at = 0; i < this.height; i++, at += this.width) {
+    const { cells, height, width } = this;
+    const sums = zeros(width);
+    for (let i = 0, at = 0; i < height; i++, at += width) {
       const value = Math.abs(z[i]);
       if (value === 0) continue;
-      for (let j = 0; j < this.width; j++) sums[j] += value * Math.abs(this.cells[at + j]);
+      for (let j = 0; j < width; j++) sums[j] += value * Math.abs(cells[at + j]);
     }
     return sums;
   }
@@ -44,10 +55,15 @@ class Matrix {
   }
 }
 
-function total(z) {
+// Of the absolute values of the first k entries.
+function total(z, k = z.length) {
   let sum = 0;
-  for (let i = 0; i < z.length; i++) sum += Math.abs(z[i]);
+  for (let i = 0; i < k; i++) sum += Math.abs(z[i]);
   return sum;
+}
+
+function bend(z) {
+  for (let i = 0; i < z.length; i++) z[i] = Math.tanh(z[i]);
 }
 
 function isZero(z) {
@@ -55,8 +71,8 @@ function isZero(z) {
   return true;
 }
 
-// Whether a product that is so small may be zero by the rule: a cheap, necessary condition.
-const mayVanish = (sums, z, matrix) => total(sums) <= TAU * total(z) * matrix.largest * matrix.width && !isZero(sums);
+// Whether a product of this total may be zero by the rule: a cheap, necessary condition.
+const mayVanish = (sum, of, matrix) => sum > 0 && sum <= TAU * of * matrix.largest * matrix.width;
 
 // A linear automaton: f(x) = α₀ᵀ A_x α∞. A state is z and then as many bounds of the errors of its
 // entries, in one array, because most of a picture's time is spent in steps.
@@ -87,7 +103,7 @@ class Linear {
     const { k, gamma } = this;
     const matrix = this.transitions[symbol];
     const { cells } = matrix;
-    const after = new Float64Array(2 * k);
+    const after = zeros(2 * k);
     for (let i = 0, at = 0; i < k; i++, at += k) {
       const value = z[i];
       const bound = z[k + i] + gamma * Math.abs(value);
@@ -104,10 +120,12 @@ class Linear {
 
   // Whether all entries of a product are 0 or only rounding error.
   isRounding(after, z, matrix) {
-    const values = after.subarray(0, this.k);
-    if (!mayVanish(values, z, matrix)) return isZero(values);
+    const { k } = this;
+    const sum = total(after, k);
+    if (sum === 0) return true;
+    if (!mayVanish(sum, total(z, k), matrix)) return false;
     const sizes = matrix.sizes(z);
-    return values.every((value, j) => Math.abs(value) <= Math.min(TAU * sizes[j], after[this.k + j]));
+    return sizes.every((size, j) => Math.abs(after[j]) <= Math.min(TAU * size, after[k + j]));
   }
 
   product(z, { values, sizes, bounds }) {
@@ -155,9 +173,9 @@ class Network {
     let after = z;
     for (const layer of this.layers) {
       after = layer[symbol].times(after);
-      if (this.bendsSteps) after = after.map(Math.tanh);
+      if (this.bendsSteps) bend(after);
     }
-    if (!this.bendsSteps && mayVanish(after, z, this.magnitude(symbol))) {
+    if (!this.bendsSteps && mayVanish(total(after), total(z), this.magnitude(symbol))) {
       const sizes = this.magnitude(symbol).sizes(z);
       if (after.every((value, j) => Math.abs(value) <= TAU * sizes[j])) after.fill(0);
     }
@@ -181,7 +199,7 @@ class Network {
     let hidden = z;
     for (const layer of this.decoder) {
       hidden = layer.times(hidden);
-      if (this.bendsDecoder) hidden = hidden.map(Math.tanh);
+      if (this.bendsDecoder) bend(hidden);
     }
     return hidden;
   }
@@ -230,9 +248,9 @@ class Chain {
 
   scores(state) {
     if (!state.scores) {
-      const outputs = Array.from(this.network.outputs(state.z));
+      const outputs = this.network.outputs(state.z);
       const most = Math.max(...outputs);
-      const powers = outputs.map((output) => Math.exp(output - most));
+      const powers = Array.from(outputs, (output) => Math.exp(output - most));
       const sum = powers.reduce((total, power) => total + power, 0);
       state.scores = powers.map((power) => power / sum);
     }
@@ -303,40 +321,58 @@ function shares(scores) {
 }
 
 // Words as a tree: nodes [parent, symbol], a parent before its children, and the node of each word.
-function treeOf(words) {
-  const nodes = [[-1, -1]];
-  const children = [new Map()];
-  const ends = words.map((word) =>
-    word.reduce((node, symbol) => {
-      if (!children[node].has(symbol)) {
-        children[node].set(symbol, nodes.length);
-        nodes.push([node, symbol]);
-        children.push(new Map());
-      }
-      return children[node].get(symbol);
-    }, 0),
-  );
-  return { nodes, ends };
+class Tree {
+  constructor(words) {
+    this.nodes = [[-1, -1]];
+    this.children = [new Map()]; // symbol -> node
+    this.ends = words.map((word) => word.reduce((node, symbol) => this.child(node, symbol), 0));
+  }
+
+  child(node, symbol) {
+    const known = this.children[node].get(symbol);
+    if (known !== undefined) return known;
+    this.children[node].set(symbol, this.nodes.length);
+    this.children.push(new Map());
+    return this.nodes.push([node, symbol]) - 1;
+  }
+
+  // The state at each node, from a state.
+  states(model, start = model.initial) {
+    const states = [start];
+    for (let node = 1; node < this.nodes.length; node++) {
+      const [parent, symbol] = this.nodes[node];
+      states.push(model.step(states[parent], symbol));
+    }
+    return states;
+  }
 }
 
-// The state at the end of each word of a tree, from a state.
-function statesAfter(model, tree, start = model.initial) {
-  const states = [start];
-  for (const [parent, symbol] of tree.nodes.slice(1)) states.push(model.step(states[parent], symbol));
-  return tree.ends.map((node) => states[node]);
-}
-
-// Ĥ: the weight of each prefix followed by each suffix; row after row.
-function estimate(model, prefixes, suffixes) {
-  const states = statesAfter(model, prefixes);
-  const width = suffixes.ends.length;
-  const cells = new Float64Array(states.length * width);
-  states.forEach((z, i) => {
-    statesAfter(model, suffixes, z).forEach((after, j) => {
-      cells[i * width + j] = model.weight(after);
+// The cells of a Hankel matrix as a tree of strings: many a string is the prefix of several.
+class Cells {
+  constructor(prefixes, suffixes) {
+    this.suffixes = new Tree(suffixes);
+    this.tree = new Tree(prefixes);
+    // the node of each cell; row after row
+    this.nodes = this.tree.ends.flatMap((end) => {
+      const after = [end];
+      for (const [parent, symbol] of this.suffixes.nodes.slice(1)) after.push(this.tree.child(after[parent], symbol));
+      return this.suffixes.ends.map((node) => after[node]);
     });
-  });
-  return { states, cells };
+  }
+
+  // The state at the end of each prefix, and Ĥ: the weight of each prefix followed by each suffix.
+  estimate(model) {
+    const states = this.tree.states(model);
+    const weights = [];
+    const weight = (node) => (weights[node] ??= model.weight(states[node]));
+    return { ends: this.tree.ends.map((node) => states[node]), cells: Float64Array.from(this.nodes, weight) };
+  }
+
+  // The weight of each suffix from a state.
+  row(model, z) {
+    const states = this.suffixes.states(model, z);
+    return this.suffixes.ends.map((node) => model.weight(states[node]));
+  }
 }
 
 // The eigenvalues of a symmetric matrix, a list of rows, and their vectors of length 1, the largest

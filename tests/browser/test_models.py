@@ -166,6 +166,25 @@ def test_brackets_have_the_librarys_probabilities(script: Page, rules: tuple[flo
     same(np.array([weight for weight, _ in found], dtype=float), truth.weights(words))
 
 
+def test_cells_are_the_weights_of_each_prefix_followed_by_each_suffix(script: Page) -> None:
+    """Where prefixes and suffixes share beginnings, and where a prefix is no other's beginning."""
+    rng = np.random.default_rng(4)
+    model = WFA(rng.normal(size=3), rng.normal(size=(2, 3, 3)), rng.normal(size=3))
+    prefixes = [(), (1,), (0, 1, 1), (0,), (1, 0, 0, 1)]
+    suffixes = [(0, 0), (), (0, 1), (1, 1, 0)]
+    ask = """([payload, prefixes, suffixes]) => {
+        const model = linearOf(payload, 3);
+        const cells = new Cells(prefixes, suffixes);
+        const { ends, cells: estimate } = cells.estimate(model);
+        return [Array.from(estimate), ends.map((z) => cells.row(model, z)), ends.map((z) => model.weight(z))];
+    }"""  # noqa: E501
+    found, rows, weights = script.evaluate(ask, [linear_payload([model]), prefixes, suffixes])
+    expected = model.weights(Words.of(u + v for u in prefixes for v in suffixes))
+    same(np.array(found), expected)
+    same(np.array(rows).ravel(), expected)
+    same(np.array(weights), model.weights(Words.of(prefixes)))
+
+
 # (points, weights) -> the plane, and where the points stand in it
 PLANE = """([points, weights]) => {
     const { mean, axes, share, place } = principalPlane(points, weights);
