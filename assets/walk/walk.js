@@ -6,7 +6,7 @@
 const PAUSE_MS = 150; // after the last key, before Python hears the string
 const STEP_MS = 900; // of the play button
 const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
-const SMALLEST_SCALE = 0.8; // of a drawing
+const [SMALLEST_SCALE, LARGEST_SCALE] = [0.8, 1.15]; // of a drawing
 const LADDER = { width: 320, height: 208, left: 46, right: 12, top: 14, bottom: 34, zero: 26 };
 
 const walks = new Map(); // name -> Walk
@@ -249,9 +249,10 @@ class Walk {
     const stage = paper.closest(".stage");
     const { size } = this.views?.[this.view] ?? {};
     if (!size || !paper.clientWidth) return;
+    const slide = Number(getComputedStyle(paper).getPropertyValue("--slide-scale")) || 1; // of letters, on a slide
     stage.classList.remove("wide");
-    stage.classList.toggle("wide", size[0] * SMALLEST_SCALE > paper.clientWidth);
-    const scale = Math.max(SMALLEST_SCALE, Math.min(1.15, paper.clientWidth / size[0]));
+    stage.classList.toggle("wide", size[0] * SMALLEST_SCALE * slide > paper.clientWidth);
+    const scale = Math.max(SMALLEST_SCALE, Math.min(LARGEST_SCALE * slide, paper.clientWidth / size[0]));
     this.svg.style.width = `${size[0] * scale}px`;
     this.svg.style.height = `${size[1] * scale}px`;
     this.scale = scale;

@@ -405,6 +405,15 @@ LETTERS = """() => {
     ];
 }"""  # noqa: E501
 
+# The smallest letters of a string's walk.
+DRAWN_LETTERS = """() => {
+    const host = [...document.querySelectorAll(".st-key-states-walk *")].find(node => node.shadowRoot);
+    const scale = svg => svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+    return Math.min(...[...host.shadowRoot.querySelectorAll("svg text, .bars .value, .bars .name, .said")]
+        .filter(node => node.getClientRects().length && node.textContent.trim())
+        .map(node => parseFloat(getComputedStyle(node).fontSize) * scale(node.ownerSVGElement)));
+}"""  # noqa: E501
+
 
 def test_letters_of_the_picture_can_be_read_from_the_last_row(page: Page, lab: str) -> None:
     page.set_viewport_size(WIDE)
@@ -423,6 +432,10 @@ def test_letters_of_the_picture_can_be_read_from_the_last_row(page: Page, lab: s
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 9.5 / 20, box["y"] + box["height"] / 2)
     expect(cut).to_have_attribute("aria-valuenow", "10")
+    # of an automaton and of what stands below it
+    visit(page, lab, "states", lesson="rank", step=6, view="slide")
+    step(page, LESSONS["rank"].steps[5].title)
+    eventually(lambda: page.evaluate(DRAWN_LETTERS) >= 24, True)
 
 
 def test_ten_strings_are_pasted(page: Page, lab: str) -> None:
