@@ -10,7 +10,7 @@ const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 â€
 const SEEDS = 3; // with which a network is trained, to see whether they agree
 const STEP_MS = 700; // of the play button, and of the opening
 const SORTING_MS = 1400; // while rows and columns of H travel
-const PREVIEW_MS = 250; // from one preview of a training to the next
+const PREVIEW_MS = 200; // from one preview of a training to the next
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
 const DOES = {
   "fac.non": "a bend in the compression",

@@ -33,6 +33,7 @@ from nlwfa_core.display.explore import (
 from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.recipe import Recipe, flat, with_fields
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
@@ -55,7 +56,9 @@ FIRST = "both.non"  # its networks come with the picture, and all other trained 
 SEEN = "explore.seen"
 COMPONENT = open_lesson.PICTURE
 MOST_CHARACTERS = 400  # of the string that is followed, in the address
-PREVIEW_SECONDS = 0.25  # between two looks at trainings that go on
+# Between two looks at trainings, with which a person sees five previews a second of one that runs;
+# while all of them wait, there is nothing to see.
+PREVIEW_SECONDS, WAITING_SECONDS = 0.15, 0.5
 # learner, or `_seeds_of` one -> rank -> keys of runs
 Keys = dict[str, dict[int, tuple[str, ...]]]
 
@@ -185,17 +188,23 @@ def _training(shown: _Shown, missing: Keys) -> None:
             learner: {rank: (status.key,) for rank, status in by_rank.items()}
             for learner, by_rank in statuses.items()
         }
-        st.fragment(_watch, run_every=PREVIEW_SECONDS)(shown, known, len(going))
+        seconds = PREVIEW_SECONDS if _is_running(going) else WAITING_SECONDS
+        st.fragment(_watch, run_every=seconds)(shown, known, len(going), _is_running(going))
     else:
         _tell(shown, statuses)
 
 
 @errors_as_messages()
-def _watch(shown: _Shown, known: Keys, number: int) -> None:
+def _watch(shown: _Shown, known: Keys, number: int, was_running: bool) -> None:
     statuses = rank_series.look(known)
-    if len(rank_series.going(statuses)) < number:
+    going = rank_series.going(statuses)
+    if len(going) < number or _is_running(going) != was_running:
         st.rerun()
     _tell(shown, statuses)
+
+
+def _is_running(going: list[JobStatus]) -> bool:
+    return any(status.state == "running" for status in going)
 
 
 def _tell(shown: _Shown, statuses: rank_series.Statuses) -> None:
