@@ -1354,9 +1354,12 @@ class Explore {
   // What Python says, unless a person has just said something else here.
   settle(now, isNew = false) {
     const said = chosenOf(now);
-    if (now.scene !== this.scene) {
+    const isScene = isNew || now.scene !== this.scene;
+    if (isScene) {
       // another step of a lesson, or a press of its buttons: what was chosen before it no longer counts
       this.asking = null;
+      this.before = null;
+      this.key = ""; // scores say what they were before until they are drawn again
       clearTimeout(this.timer);
     }
     if (this.asking && isEqual(this.asking.chosen, said)) this.asking = null;
@@ -1369,7 +1372,7 @@ class Explore {
       rank: Math.min(said.rank, mostRank),
       linearRank: isFurther ? said.linearRank : said.linearRank && Math.min(said.linearRank, mostRank),
     });
-    if (isNew) this.before = null; // nothing was shown before
+    if (isScene) this.before = null; // nobody has chosen what changed
   }
 
   get plane() {
@@ -2040,6 +2043,8 @@ class Explore {
       `${SCORES[state.score][1]}, ${material.tests.toLocaleString("en")} test strings`,
       ...(thin.length ? ["; thin:", ...thin] : []),
     );
+    const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits";
+    this.find(".caveat").textContent = isShown ? "PFA may zigzag: EM raises likelihood, not this score." : "";
     const here = this.lanes.map(
       ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
     );
@@ -2271,7 +2276,7 @@ class Explore {
         "p",
         "With a bend (tanh) a row need not be a sum of patterns: several kinds of beginnings share the same few numbers, " +
           "and rare ones keep some weight, blurred. Where there are states enough for all that was seen, a bend buys " +
-          "nothing, and it may cost: such a network is harder to train.",
+          "nothing, and it may cost: a nonlinear model is harder to train.",
       ),
       html(
         "p",

@@ -10,10 +10,10 @@ const HOLDS_NOTHING = 0.8; // an error ‖H − Ĥ‖ / ‖H‖ above which Ĥ i
 
 const states = (rank) => (rank === 1 ? "1 state" : `${rank} states`);
 // The states of both lanes: [linear, nonlinear].
-const bothStates = ([linear, curved]) =>
-  linear === curved
+const bothStates = ([linear, nonlinear]) =>
+  linear === nonlinear
     ? states(linear)
-    : `${curved} curved ${curved === 1 ? "state" : "states"} and ${linear} linear ${linear === 1 ? "one" : "ones"}`;
+    : `${nonlinear} nonlinear ${nonlinear === 1 ? "state" : "states"} and ${linear} linear ${linear === 1 ? "one" : "ones"}`;
 const finite = (value) => typeof value === "number";
 // A score as it is written in a sentence: three decimals.
 const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "none");
@@ -22,7 +22,7 @@ const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixe
 // only scores and training of a model that is not drawn.
 // ranks: how many states the linear and the nonlinear lane have.
 // objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
-// if they are the same may a difference be called the curve's. learner is "SP" where nothing is
+// if they are the same may level scores be put down to the curve. learner is "SP" where nothing is
 // bent; linear and network are null if they have not been trained.
 // others: the scores of networks that differ from this one in the seed alone.
 // which: the score that is chosen, or left out: the distance to the truth, or, where that is not
@@ -83,7 +83,7 @@ function verdictOf(asked) {
   const isLike = objectives[0] === objectives[1];
   if (!isLike) line.push([" · trained in different ways", ""]);
   if (network.training === "not finished") line.push([" · training not finished", ""]);
-  const sides = sidesOf(ranks, isLike);
+  const sides = sidesOf(ranks);
   const counts = outcomes(
     linear.scores[which],
     [network.scores, ...others].map((scores) => scores[which]),
@@ -97,7 +97,7 @@ function verdictOf(asked) {
     return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
   }
   if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
-  return { head: comparison(linear, network, { start, ...sides }, which, noun, { margin, tests }), line };
+  return { head: comparison(linear, network, { start, isLike, ...sides }, which, noun, { margin, tests }), line };
 }
 
 // How the networks of some seeds stand to the linear model: [["ahead", on how many], …], without
@@ -116,12 +116,11 @@ function outcomeOf(linear, own, which, margin) {
 
 const isLevel = (a, b, which) => Math.abs(a - b) <= (which === SCORE.bits ? LEVEL_BITS : LEVEL * Math.max(a, b));
 
-// How the two models are named in a sentence, and whether its verb is plural. Of unequal numbers of
-// states nothing is put down to the curve.
-function sidesOf(ranks, isLike) {
+// How the two models are named in a sentence, and whether its verb is plural.
+function sidesOf(ranks) {
   if (ranks[0] === ranks[1])
-    return { curved: [isLike ? "the curve" : "the network"], straight: ["the linear model"], isUnequal: false };
-  const [straight, curved] = ["linear", "curved"].map((kind, n) => [
+    return { curved: ["the nonlinear model"], straight: ["the linear model"], isUnequal: false };
+  const [straight, curved] = ["linear", "nonlinear"].map((kind, n) => [
     `${ranks[n]} ${kind} ${ranks[n] === 1 ? "state" : "states"}`,
     ranks[n] > 1,
     `${ranks[n]} ${kind} ${ranks[n] === 1 ? "one" : "ones"}`,
@@ -129,7 +128,7 @@ function sidesOf(ranks, isLike) {
   return { curved, straight, isUnequal: true };
 }
 
-function comparison(linear, network, { start, curved, straight, isUnequal }, which, noun, { margin, tests }) {
+function comparison(linear, network, { start, curved, straight, isUnequal, isLike }, which, noun, { margin, tests }) {
   const isDistance = which === SCORE.variation;
   const [a, b] = [linear.scores[which], network.scores[which]];
   if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
@@ -143,7 +142,8 @@ function comparison(linear, network, { start, curved, straight, isUnequal }, whi
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
   const [subject, isMany] = curved;
   if (isLevel(a, b, which)) {
-    if (!isUnequal) return `${start}level${isDeeper ? `, but ${subject} goes deeper` : `: ${subject} buys nothing`}`;
+    const nothing = isLike ? ": the curve buys nothing" : ""; // otherwise the objective may do so
+    if (!isUnequal) return `${start}level${isDeeper ? `, but ${subject} goes deeper` : nothing}`;
     const deeper = isDeeper ? `, and ${isMany ? "go" : "goes"} deeper` : "";
     return `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}${deeper}`;
   }
@@ -156,7 +156,7 @@ function comparison(linear, network, { start, curved, straight, isUnequal }, whi
   const less = which === SCORE.bits ? Math.abs(a - b).toFixed(3) : percent(1 - Math.min(ratio, 1 / ratio));
   if (ratio < 1) return begin + gain(curved, straight, less, which);
   if (isDeeper) {
-    const nearer = isUnequal ? `${straight[0]} ${straight[1] ? "are" : "is"} nearer` : `${start}linear is nearer`;
+    const nearer = isUnequal ? `${straight[0]} ${straight[1] ? "are" : "is"} nearer` : `${start}the linear model is nearer`;
     return `${nearer}, but not right to such ${noun}`;
   }
   return begin + gain(straight, curved, less, which);

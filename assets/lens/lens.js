@@ -181,9 +181,12 @@ class Lens {
     return 1 + sign + Math.round(clamp((Math.log10(size) - low) / (high - low), 0, 1) * 126);
   }
 
-  // Whether a lesson hides the numbers until its question is answered: see open_lesson.
-  get hidesValues() {
-    return getComputedStyle(this.box).getPropertyValue("--hide-values").trim() === "hidden";
+  // Whether a lesson hides the numbers ("values"), or which cells have the same string ("same"), until its question is answered:
+  // see open_lesson.
+  hides(what) {
+    const isHidden = getComputedStyle(this.box).getPropertyValue(`--hide-${what}`).trim() === "hidden";
+    this.box.dataset[what] = isHidden ? "hidden" : "shown";
+    return isHidden;
   }
 
   // A cell's exact value if it is here, else undefined.
@@ -424,7 +427,7 @@ class Lens {
       [this.data.row, prefixes[row]],
       ...(column === undefined
         ? [["row sum", written(this.sums[row], 6)]]
-        : [["suffix v", suffixes[column]], ["value", this.hidesValues ? "?" : value === undefined ? this.roughly(row, column) : written(value, 6)]]),
+        : [["suffix v", suffixes[column]], ["value", this.hides("values") ? "?" : value === undefined ? this.roughly(row, column) : written(value, 6)]]),
       ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins so"],
     ];
   }
@@ -536,8 +539,7 @@ class Lens {
   drawCells(pen, plot, rows, columns) {
     const { x, y, sx, sy } = this.view;
     Object.assign(pen, { font: `${12 * this.scale}px ${this.code}`, textAlign: "center" });
-    const isHidden = this.hidesValues;
-    this.box.dataset.values = isHidden ? "hidden" : "shown";
+    const isHidden = this.hides("values");
     for (let row = rows[0]; row < rows[1]; row += 1) {
       for (let column = columns[0]; column < columns[1]; column += 1) {
         const value = this.valueAt(row, column);
@@ -581,6 +583,7 @@ class Lens {
   // Along the rows and columns that are lit or chosen, at least two pixels wide.
   drawBands(pen, plot, width, height) {
     const { x, y, sx, sy } = this.view;
+    const isHidden = this.hides("same");
     for (const [{ row, column }, colour] of this.marks()) {
       const [top, left, thick, broad] = [plot.top + (row - y) * sy, plot.left + (column - x) * sx, Math.max(sy, 2), Math.max(sx, 2)];
       Object.assign(pen, { strokeStyle: colour, fillStyle: colour, globalAlpha: 0.14, lineWidth: 1.5 });
@@ -589,7 +592,7 @@ class Lens {
       pen.globalAlpha = 0.8;
       pen.strokeRect(plot.left - 5, top, width + 10, thick);
       Object.assign(pen, { globalAlpha: 1, lineWidth: 2, strokeStyle: this.data.colours.mark });
-      for (const [other, place] of column === undefined ? [] : this.sameString({ row, column })) {
+      for (const [other, place] of column === undefined || isHidden ? [] : this.sameString({ row, column })) {
         pen.strokeRect(plot.left + (place - x) * sx, plot.top + (other - y) * sy, broad, thick);
       }
       pen.strokeStyle = colour;

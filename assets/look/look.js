@@ -2,6 +2,7 @@
 // again while the page changes, until it has stood still for ten seconds, but only if it is out of sight. A step that points at nothing,
 // and a quiz, begin at the top of the page.
 // Only where the lesson is docked beside the page or below it: where it stands above the page, its text would scroll away.
+// An explanation that is opened in the lesson's card comes into view.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
 const PATIENCE_MS = 60_000;
 const STEADY_MS = 300; // what stands above may still be drawn
@@ -9,6 +10,8 @@ const SETTLED_MS = 10_000; // and something that is drawn late may push it out o
 const SCROLLING_MS = 1_000; // how long a smooth scroll may take
 const MOST_SCROLLS = 3; // one that comes while the page below is still being drawn ends early
 const SPACE = 16;
+const HEADING = 96; // pixels from a heading's top to what it is the heading of
+const OPENING_MS = 600; // how long an explanation may take to unfold
 
 const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back" };
 
@@ -35,6 +38,15 @@ function placeOf(targets) {
 const tellPictures = () => dispatchEvent(new Event("nlwfa.step"));
 const isDrawn = () => document.querySelector('[data-test-script-state="notRunning"]') !== null;
 
+// Where the heading begins that stands right above a place, or the place itself.
+function headingOf(main, place) {
+  const tops = [...main.querySelectorAll("h2, h3")]
+    .map((node) => node.getBoundingClientRect())
+    .filter(({ top, bottom, height }) => height && bottom <= place && place - top <= HEADING)
+    .map(({ top }) => top);
+  return Math.min(place, ...tops.slice(-1));
+}
+
 // Returns whether anything was out of sight, and could be brought nearer.
 function scrollTo(targets) {
   if (!targets.length) return false;
@@ -42,12 +54,14 @@ function scrollTo(targets) {
   const main = targets[0].closest('[data-testid="stMain"]');
   if (!main || !card || getComputedStyle(card).position !== "fixed") return false;
   const boxes = targets.map((element) => element.getBoundingClientRect());
-  const top = Math.min(...boxes.map((box) => box.top));
+  const first = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
   const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
-  const distance = top - head - SPACE;
   const dock = card.getBoundingClientRect();
   const end = dock.right < innerWidth ? innerHeight : dock.top; // beside the page, or a sheet over its lower part
+  const heading = headingOf(main, first);
+  const top = bottom - heading + SPACE <= end - head ? heading : first;
+  const distance = top - head - SPACE;
   const isOutOfSight = (top < head || bottom > end) && Math.abs(distance) > 1;
   if (isOutOfSight) main.scrollBy({ top: distance, behavior: "smooth" });
   return isOutOfSight;
@@ -66,10 +80,29 @@ function showAnswer(data) {
   });
 }
 
+// The card's lowest row covers what it scrolls over. What is longer than the card begins at its top.
+function showOpened({ target }) {
+  const box = target.closest?.(".st-key-lesson summary")?.parentElement;
+  const card = box?.closest(".st-key-lesson");
+  const end = performance.now() + OPENING_MS;
+  let before = 0;
+  const look = () => {
+    const { top, bottom, height } = box.getBoundingClientRect();
+    const isStill = height === before && performance.now() > end;
+    before = height;
+    if (!isStill) return setTimeout(look, 50);
+    const row = card.querySelector(".st-key-lesson_do").getBoundingClientRect().top;
+    const distance = Math.min(top - card.getBoundingClientRect().top, bottom - row + SPACE);
+    if (distance > 0) card.scrollBy({ top: distance, behavior: "smooth" });
+  };
+  if (box) setTimeout(look, 50);
+}
+
 function listenOnce() {
   if (window.nlwfaActed !== undefined) return;
   window.nlwfaScrolled = window.nlwfaActed = 0;
   addEventListener("keydown", onKey);
+  addEventListener("click", showOpened);
   for (const name of ["wheel", "touchmove"]) {
     addEventListener(name, () => { window.nlwfaScrolled = performance.now(); }, { passive: true });
   }

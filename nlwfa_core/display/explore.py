@@ -100,7 +100,7 @@ WHY_NO_LINEAR = (
 )
 WHY_TOO_LARGE = "This model has too many numbers to be sent to a browser."
 WHY_NO_NETWORK = (
-    "Networks learned from such a matrix, or with outputs read in this way, are not drawn."
+    "Nonlinear models of such a matrix, or with outputs read in this way, are not drawn."
 )
 
 

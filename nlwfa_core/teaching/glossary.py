@@ -17,7 +17,8 @@ TERMS = {
     "factor": "A part of a string without gaps: b is a factor of abc.",
     "weight": "The number f(x) that a model gives a string x; a probability if no weight is "
     "negative "
-    "and all add up to 1.",
+    "and all add up to 1. A linear model that is fitted to a matrix comes near probabilities, but "
+    "nothing keeps its weights above 0.",
     "mass": "A sum of weights. A model's mass is the sum over all strings: 1 for probabilities. It "
     "diverges if it is infinite.",
     "rank": "The number of linearly independent rows of a matrix; for a Hankel matrix, the number "

@@ -60,7 +60,7 @@ class Step:
     """Holds one step of a lesson."""
 
     title: str
-    # pages in order of preference: the first one that exists in the lab is opened
+    # the first one is opened, and buttons lead to the others
     pages: tuple[str, ...]
     text: str
     # the controls that the sidebar shows; if empty, all of them; NO_CONTROLS: none

@@ -45,19 +45,20 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
         with_fields(first, {"learner": "PFA", "rank": rank, "starts": PFA_STARTS})
         for rank in range(1, MAX_RANK + 1)
     ]
-    recipes += [
-        with_fields(first, {"learner": learner, "rank": rank, "objective": objective})
+    networks = [
+        {"objective": objective, "rank": rank}
         for objective, ranks in (("hankel", NETWORK_RANKS), ("likelihood", LIKELIHOOD_RANKS))
-        for learner in NETWORKS
         for rank in ranks
     ]
     recipes += [
-        with_fields(
-            first,
-            {"learner": "both.non", "rank": rank, "objective": "likelihood", "learning_seed": seed},
-        )
+        with_fields(first, {"learner": learner, **options})
+        for learner in NETWORKS
+        for options in networks
+    ]
+    recipes += [
+        with_fields(first, {"learner": "both.non", "learning_seed": seed, **options})
         for seed in range(1, OTHER_SEEDS + 1)
-        for rank in LIKELIHOOD_RANKS
+        for options in networks
     ]
     return {recipe.key(): recipe for recipe in recipes if not depends_on_processor(recipe)}
 

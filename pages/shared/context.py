@@ -263,7 +263,7 @@ def computed(function: Callable[..., Value], key: str, *values: Any, **options: 
 
 
 # A page has up to six of these; the largest are pictures of matrices, with a megabyte each.
-@st.cache_resource(max_entries=64, show_spinner="Computing…")
+@st.cache_resource(max_entries=64, show_spinner=False)
 def _computed(name: str, key: str, options: dict[str, Any], _compute: Callable[[], Value]) -> Value:
     return _compute()
 

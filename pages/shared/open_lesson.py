@@ -48,7 +48,8 @@ VISIT = "lessons.visit"  # how many steps have been opened
 # stand between the text and the question.
 BESIDE_MOVES = 2
 PICTURE = "explore.picture"
-MATRIX, VALUES = "hankel.lens", "hankel.values"  # the matrix, and the numbers in its cells
+MATRIX = "hankel.lens"  # and what its script hides: numbers, and the outlines of equal uv
+DRAWN = ("hankel.values", "hankel.same")
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -85,10 +86,10 @@ def open_lesson(name: str, index: int = 0) -> None:
         _remember()
     url_parameters.set_value(LESSON, name)
     url_parameters.set_value(STEP, str(index + 1))
-    st.session_state[GO] = True
+    step = contents.lessons()[name].steps[index]
+    st.session_state[GO] = page_of(step)
     st.session_state[VISIT] = st.session_state.get(VISIT, 0) + 1
     st.session_state.pop(MINE, None)
-    step = contents.lessons()[name].steps[index]
     if step.recipe is None:
         return
     # a page that is opened again, at another step, has no recipe yet
@@ -285,12 +286,11 @@ def page_of(step: Step) -> str:
 
 
 def go(page: str) -> None:
-    """Go to the page of the open step, if the step has just been opened."""
-    position = current()
-    if position and st.session_state.pop(GO, False):
-        wanted = page_of(position[0].steps[position[1]])
-        if wanted != page:
-            switch(wanted)
+    """Go to the page of the open step, if the step has just been opened, or to the one that was
+    asked for.
+    """
+    if current() and (wanted := st.session_state.pop(GO, "")) and wanted != page:
+        switch(wanted)
 
 
 def panel(page: str) -> None:
@@ -343,6 +343,7 @@ def panel(page: str) -> None:
                     icon=":material/arrow_back:",
                     type="primary",
                     on_click=_there,
+                    args=(page_of(step),),
                 )
             else:
                 with st.container(
@@ -381,11 +382,11 @@ def _hide(names: Sequence[str]) -> None:
     them. They light up once when the answer is right.
 
     The style stays as it is when only the question is drawn again. A style reaches the parts of
-    Explore's picture, and the numbers in the matrix, only by properties, which their style sheets
+    Explore's picture, and what is drawn in the matrix, only by properties, which their style sheets
     and scripts read.
     """
     before, right = ".stApp:has(.st-key-unanswered)", ".stApp:has(.st-key-right)"
-    inside = [name for name in names if name.startswith(PART) or name == VALUES]
+    inside = [name for name in names if name.startswith(PART) or name in DRAWN]
     if inside:
         hidden = " ".join(f"--hide-{name.partition('.')[2]}: hidden;" for name in inside)
         note = f"--note-{inside[-1].partition('.')[2]}: {ANSWER_FIRST};"
@@ -408,8 +409,8 @@ def _hide(names: Sequence[str]) -> None:
 
 
 def _slide(keys: list[str]) -> None:
-    """Hide everything on a slide but the page's title and the elements with these keys, if the
-    first of them is there.
+    """Hide everything on a slide but the page's title and the elements with these keys, each with
+    the heading right above it, if the first of them is there.
     """
     shown = ", ".join(f".st-key-{key}" for key in (*keys, "lesson", "slide", "look"))
     boxes = (
@@ -417,10 +418,12 @@ def _slide(keys: list[str]) -> None:
         "[data-testid=stLayoutWrapper]"
     )
     inside = ", ".join(f"{selector} *" for selector in shown.split(", "))
+    below = ", ".join(f"+ .st-key-{key}, + * .st-key-{key}" for key in keys)
+    headings = f":has(h2, h3):has({below})"
     st.html(
         f"<style>.stApp:has(.st-key-slide):has(.st-key-{keys[0]}) .stMainBlockContainer "
-        f":is({boxes}):not({shown}):not(:has(h1, {shown})):not({inside}) {{ display: none; "
-        "}</style>"
+        f":is({boxes}):not({shown}):not(:has(h1, {shown})):not({inside}):not({headings}) "
+        "{ display: none; }</style>"
     )
 
 
@@ -501,7 +504,9 @@ def _actions(step: Step) -> None:
 
 
 def _ways(step: Step, page: str) -> None:
-    """Draw the buttons that lead back to the step's recipe and to its page."""
+    """Draw the buttons that lead back to the step's recipe and to its page, or from there to the
+    other pages that the step names.
+    """
     offered = {
         sidebar.current().key(),
         *(action.recipe.key() for action in step.actions if action.recipe),
@@ -516,9 +521,15 @@ def _ways(step: Step, page: str) -> None:
             on_click=_set_scene,
             args=(step,),
         )
-    if page_of(step) != page:
-        label = f"Go to {title(page_of(step))}"
-        st.button(label, key="lesson.there", icon=":material/arrow_forward:", on_click=_there)
+    others = [name for name in step.pages if name != page]
+    for name in others if page in step.pages else [page_of(step)]:
+        st.button(
+            f"Go to {title(name)}",
+            key=f"lesson.there.{name}",
+            icon=":material/arrow_forward:",
+            on_click=_there,
+            args=(name,),
+        )
 
 
 def _quiz(lesson: Lesson, index: int) -> None:
@@ -587,8 +598,8 @@ def _keep_mine() -> None:
         sidebar.restore_values(mine[2])
 
 
-def _there() -> None:
-    st.session_state[GO] = True
+def _there(page: str) -> None:
+    st.session_state[GO] = page
 
 
 def _do(step: Step, action: Action) -> None:
@@ -600,5 +611,5 @@ def _do(step: Step, action: Action) -> None:
     except RecipeError as error:
         error_toast(error)
     else:
-        st.session_state[GO] = True
+        st.session_state[GO] = page_of(step)
         st.session_state[PRESSES] = st.session_state.get(PRESSES, 0) + 1

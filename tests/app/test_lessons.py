@@ -210,8 +210,16 @@ def test_after_the_last_lesson_there_is_none():
 def test_a_lesson_stays_on_other_pages_and_leads_back():
     app = go(open_lab("hankel", **QUICK, lesson="rank", step=2), "data")
     assert heading(app) == "Reveal it" and app.query_params["lesson"] == "rank"
-    app.button(key="lesson.there").click().run()
+    app.button(key="lesson.there.hankel").click().run()
     assert app.main.title[0].value == "The Hankel matrix" and not complaints(app)
+
+
+def test_buttons_lead_from_page_to_page_of_a_step_that_names_two():
+    app = open_lab("data", lesson="hankel-matrix", step=6)
+    for name, there in (("hankel", "The Hankel matrix"), ("data", "Data")):
+        app.button(key=f"lesson.there.{name}").click().run()
+        assert app.main.title[0].value == there and not complaints(app)
+        assert heading(app) == "Your turn"
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from nlwfa_core.strings.words import Words
 from tests.browser.screen import choose, eventually, go, heading, keyed, settled, visit
 from tests.waiting import PATIENCE_SECONDS
 
+DIFFERENT = "trained in different ways"
 FIRST = PRESETS["first-steps"][1]
 STRINGS = {"num_strings": 200, "num_validation": 30, "num_test": 30, "data_seed": 77}  # few, fresh
 
@@ -100,7 +101,7 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
     assert len(sizes) == 1
     page.reload()
     settled(page)
-    expect(verdict(page)).to_contain_text(re.compile(r"2 curved.*20 linear|20 linear"))
+    expect(verdict(page)).to_contain_text(re.compile(r"2 nonlinear.*20 linear|20 linear"))
     nonlinear = page.get_by_role("slider", name="States of the nonlinear model")
     for slider, lane, rank in ((linear, "upper", 20), (nonlinear, "lower", 2)):
         expect(slider).to_have_attribute("aria-valuenow", str(rank))
@@ -246,7 +247,7 @@ def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
     page: Page, lab: str
 ) -> None:
     visit(page, lab, rank=6)
-    expect(verdict(page)).to_contain_text("the network")
+    expect(page.locator(".explore .verdict .line")).to_contain_text(DIFFERENT)
     trained_by(page, "linear", "by likelihood")
     fields = {"learner": "PFA", "rank": 6, "starts": PFA_STARTS}
     result = load_result(LAB_FOLDER / "assets" / "results" / with_fields(FIRST, fields).key())
@@ -255,7 +256,7 @@ def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
     expect(upper.locator(".scored")).to_contain_text(f"TV {scores.total_variation:.3f}")
     expect(upper.locator(".scored")).to_contain_text(f"WER {scores.wer:.3f}")
     expect(upper).to_contain_text(f"best of {PFA_STARTS} starts")
-    expect(verdict(page)).to_contain_text("the curve")
+    expect(page.locator(".explore .verdict .line")).not_to_contain_text(DIFFERENT)
     weight = float(result.model.weights(Words.of([(0, 0, 0, 1, 1, 1)]))[0])
     said = page.locator(".explore .said").inner_text()
     linear = said.split(" · linear ")[1].split(" · ")[0]
@@ -268,7 +269,7 @@ def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
     expect(pressed).to_have_count(2)
     trained_by(page, "linear", "from the matrix")
     expect(page).not_to_have_url(re.compile("linear="))
-    expect(verdict(page)).to_contain_text("the network")
+    expect(page.locator(".explore .verdict .line")).to_contain_text(DIFFERENT)
 
 
 def test_weights_of_a_string_that_is_typed_are_those_of_the_models(page: Page, lab: str) -> None:

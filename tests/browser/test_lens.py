@@ -14,12 +14,15 @@ from nlwfa_core import Recipe
 from nlwfa_core.display.palette import MARK
 from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.recipe import with_fields
+from nlwfa_core.files import LAB_FOLDER
 from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.rounding import format_apart, format_significant
+from nlwfa_core.teaching.lessons import read_lessons
 from tests.browser.screen import (
     PHONE,
     QUICK,
     drawn,
+    enter,
     eventually,
     keyed,
     settled,
@@ -103,23 +106,31 @@ def test_a_row_lights_in_all_three_views_without_a_word_to_the_server(page: Page
     assert counted == before
 
 
-def test_all_cells_of_one_string_are_framed(page: Page, lab: str) -> None:
+def test_all_cells_of_one_string_are_framed_once_a_lesson_has_asked_for_them(
+    page: Page, lab: str
+) -> None:
     """The string ab of the lesson's ten: as λ·ab, a·b and ab·λ, in rows 1, 2 and 3."""
+
+    def orange() -> set[tuple[float, ...]]:
+        """Places of the cells of the same string as row a, column b."""
+        canvas(page, "matrix").focus()
+        for key in ("Escape", "ArrowDown", "ArrowDown", "ArrowRight"):  # no cell, λ and λ, …
+            page.evaluate("window.framed = []")
+            page.keyboard.press(key)
+        expect(page.locator(".lens .tip")).to_contain_text("prefix uasuffix vbvalue0.3")
+        page.wait_for_function("window.framed.length > 0")  # in the browser's next frame
+        framed = page.evaluate("window.framed")
+        return {tuple(place) for colour, *place in framed if colour == MARK.lower()}
+
     visit(page, lab, "hankel", lesson="hankel-matrix", step=3)
     settled(page)
     page.evaluate(FRAMED)
-    canvas(page, "matrix").focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # λ and λ, row a, column b
-        page.keyboard.press(key)
-    expect(page.locator(".lens .tip")).to_contain_text("prefix uasuffix vbvalue0.3")
-    for key in ("ArrowUp", "ArrowDown"):  # drawn in the browser's next frame
-        page.evaluate("window.framed = []")
-        page.keyboard.press(key)
-        page.wait_for_function("window.framed.length > 0")
-    orange = {
-        tuple(place) for colour, *place in page.evaluate("window.framed") if colour == MARK.lower()
-    }
-    assert len(orange) == 3 and len({x for x, _ in orange}) == len({y for _, y in orange}) == 3
+    assert not orange()
+    question = read_lessons(LAB_FOLDER / "assets" / "lessons")["hankel-matrix"].steps[2].question
+    assert question is not None and question.key is not None
+    enter(page, "hankel-matrix/3", question.key)
+    eventually(lambda: len(orange()), 3)
+    assert len({x for x, _ in orange()}) == len({y for _, y in orange()}) == 3
 
 
 def test_a_click_reaches_python_and_stays(page: Page, lab: str) -> None:

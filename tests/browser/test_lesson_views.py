@@ -5,8 +5,9 @@ phone; and no answer that can be read before it is given.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import product
 
 import pytest
 from playwright.sync_api import Page, TimeoutError, ViewportSize, expect
@@ -34,6 +35,7 @@ LESSONS = read_lessons(ASSETS / "lessons")
 WHOLLY_IN_VIEW = ("squared", "convergence", "which-model")
 IN_CLASS = ("hankel-matrix", "rank", "dyck")  # walked through, and looked at, in test_scenarios
 PATIENCE_MS = 12_000  # until a page that is drawn has scrolled to what the step is about
+SPOTS = 6  # a canvas is looked at in so many rows and columns, without its edges
 SHARE = 0.6  # of a picture that has to be in view, from its top
 
 # What is out of view of a step: its question, the button that checks the answer, or the upper part
@@ -99,12 +101,17 @@ def out_of_view(page: Page, look: Sequence[str]) -> str:
     return found
 
 
-# All that can be read on the page, in shadow roots, too; not what is hidden.
+# All that can be read on the page, in shadow roots, too, and what is said where a pointer rests,
+# without what is hidden.
 TEXT = """() => {
     const roots = [...document.querySelectorAll("*")].map(node => node.shadowRoot).filter(Boolean);
     const boxes = [document.body, ...roots.flatMap(root => [...root.children])];
-    return boxes.map(box => box.innerText ?? "").join("\\n");
-}"""
+    const all = [document, ...roots].flatMap(root => [...root.querySelectorAll("[title], [aria-label], svg title")]);
+    const isSeen = node => node.getClientRects().length && getComputedStyle(node).visibility === "visible";
+    const said = all.filter(node => isSeen(node.matches("svg title") ? node.parentNode : node))
+        .map(node => node.matches("svg title") ? node.textContent : `${node.getAttribute("title")}\\n${node.ariaLabel}`);
+    return [...boxes.map(box => box.innerText ?? ""), ...said].join("\\n");
+}"""  # noqa: E501
 # Which of the elements that a step hides can be seen.
 SEEN = """keys => {
     const find = key => document.querySelector(".st-key-" + key.replace(/[^a-zA-Z0-9_-]/g, "-"));
@@ -112,7 +119,7 @@ SEEN = """keys => {
         ?.shadowRoot.querySelector(selector);
     const isSeen = node => Boolean(node) && getComputedStyle(node).visibility === "visible";
     return keys.filter(key => {
-        if (key === "hankel.values") return inside("hankel.lens", ".lens").dataset.values !== "hidden";
+        if (["hankel.values", "hankel.same"].includes(key)) return inside("hankel.lens", ".lens").dataset[key.slice(7)] !== "hidden";
         if (key.startsWith("explore.")) return isSeen(inside("explore.picture", `[data-part=${key.slice(8)}]`));
         return isSeen(find(key));
     });
@@ -156,6 +163,23 @@ def telling(name: str, place: int) -> list[str]:
     return [words] + [rf"(?<![\d.]){re.escape(key.best)}(?!\d)"] * is_number
 
 
+def swept(page: Page) -> Iterator[None]:
+    """Moves the pointer over the page's canvases, which say something else at each place."""
+    size = page.viewport_size
+    assert size is not None
+    for canvas in page.get_by_test_id("stMain").locator("canvas").all():
+        box = canvas.bounding_box()
+        if box is None or box["y"] < 0 or box["y"] + box["height"] > size["height"]:
+            continue
+        for row, column in product(range(1, SPOTS), repeat=2):
+            x, y = (
+                box[side] * place / SPOTS for side, place in (("width", column), ("height", row))
+            )
+            page.mouse.move(box["x"] + x, box["y"] + y)
+            yield
+    page.mouse.move(1, 1)
+
+
 def is_told(page: Page, name: str, place: int) -> list[str]:
     text = page.evaluate(TEXT)
     return [pattern for pattern in telling(name, place) if re.search(pattern, text)]
@@ -186,6 +210,9 @@ class Steps:
                 eventually(lambda: self.page.evaluate(SEEN, hidden(self.name, place)), [])
                 assert not is_told(self.page, self.name, place), (step.title, size)
         self.page.set_viewport_size(LAPTOP)
+        if step.hide:
+            for _ in swept(self.page):
+                assert not is_told(self.page, self.name, place), step.title
 
     def answered(self, place: int) -> None:
         """What was hidden has appeared."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from nlwfa_core.teaching.lessons import read_lessons
 from nlwfa_core.teaching.shipped import ASSETS
@@ -487,6 +487,28 @@ def test_on_a_phone_a_lesson_is_a_sheet_that_folds(page: Page, lab: str) -> None
     expect(fold).to_have_attribute("aria-expanded", "true")
     page.set_viewport_size(LAPTOP)
     expect(fold).to_be_hidden()
+
+
+# Whether the explanation in a lesson's card is open, and in view: the lowest row covers the card.
+IN_CARD = """() => {
+    const card = document.querySelector(".st-key-lesson");
+    const [box, row, why] = [card, card.querySelector(".st-key-lesson_do"), card.querySelector("details")]
+        .map(node => node.getBoundingClientRect());
+    return card.querySelector("details").open && why.height > 100 && why.top >= box.top - 1 && why.bottom <= row.top + 1;
+}"""  # noqa: E501
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=str)
+def test_an_explanation_that_is_opened_comes_into_view(
+    page: Page, lab: str, size: ViewportSize
+) -> None:
+    page.set_viewport_size(size)
+    last = LESSONS["dyck"].steps[4].question
+    assert last is not None and last.key is not None
+    visit(page, lab, "", lesson="dyck", step=5)
+    enter(page, "dyck/5", last.key)
+    keyed(page, "lesson").locator("summary").click()
+    page.wait_for_function(IN_CARD)
 
 
 @pytest.mark.parametrize(("path", "view"), [("hankel", ""), ("data", "slide")])

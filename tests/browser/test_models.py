@@ -245,15 +245,15 @@ def lane(variation: Any, errors: float = 0.5, reach: int = 3, error: float = 0.2
 
 
 VERDICTS = [
-    (lane(0.2), lane(0.1), "the curve has 50% less error"),
-    (lane(0.2), lane(0.05), "the curve has 75% less error"),
-    (lane(0.2), lane(0.15), "the curve has 25% less error"),
+    (lane(0.2), lane(0.1), "the nonlinear model has 50% less error"),
+    (lane(0.2), lane(0.05), "the nonlinear model has 75% less error"),
+    (lane(0.2), lane(0.15), "the nonlinear model has 25% less error"),
     (lane(0.2), lane(0.19), "level: the curve buys nothing"),
-    (lane(0.2), lane(0.2, reach=4), "level, but the curve goes deeper"),
+    (lane(0.2), lane(0.2, reach=4), "level, but the nonlinear model goes deeper"),
     (lane(0.1), lane(0.2), "the linear model has 50% less error"),
     (lane(0.05), lane(0.2), "the linear model has 75% less error"),
     (lane(0.15), lane(0.2), "the linear model has 25% less error"),
-    (lane(0.1), lane(0.2, reach=5), "linear is nearer, but not right to such depth"),
+    (lane(0.1), lane(0.2, reach=5), "the linear model is nearer, but not right to such depth"),
     (lane(0.0), lane(0.0), "level: the curve buys nothing"),
     (lane(0.0), lane(0.1), "the linear model has 100% less error"),
     (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither holds the strings"),
@@ -283,29 +283,29 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     script: Page, objectives: tuple[str, str]
 ) -> None:
     found = verdict(script, lane(0.2), lane(0.05), objectives=objectives)
-    assert found["head"] == "With 4 states, the network has 75% less error"
+    assert found["head"] == "With 4 states, the nonlinear model has 75% less error"
     assert found["line"][-1][0] == " · trained in different ways"
     level = verdict(script, lane(0.2), lane(0.2), objectives=objectives)
-    assert level["head"] == "With 4 states, level: the network buys nothing"
-    like = verdict(script, lane(0.2), lane(0.05), objectives=["likelihood", "likelihood"])
-    assert like["head"] == "With 4 states, the curve has 75% less error"
-    assert "objective" not in "".join(text for text, _ in like["line"])
+    assert level["head"] == "With 4 states, level"
+    like = verdict(script, lane(0.2), lane(0.2), objectives=["likelihood", "likelihood"])
+    assert like["head"] == "With 4 states, level: the curve buys nothing"
+    assert "different ways" not in "".join(text for text, _ in like["line"])
 
 
 UNEQUAL = [
-    (lane(0.2), lane(0.1), [20, 2], "2 curved states have 50% less error than 20 linear ones"),
-    (lane(0.2), lane(0.05), [4, 1], "1 curved state has 75% less error than 4 linear ones"),
-    (lane(0.2), lane(0.15), [1, 2], "2 curved states have 25% less error than 1 linear one"),
-    (lane(0.2), lane(0.19), [20, 2], "2 curved states are level with 20 linear ones"),
-    (lane(0.2), lane(0.2), [20, 1], "1 curved state is level with 20 linear ones"),
+    (lane(0.2), lane(0.1), [20, 2], "2 nonlinear states have 50% less error than 20 linear ones"),
+    (lane(0.2), lane(0.05), [4, 1], "1 nonlinear state has 75% less error than 4 linear ones"),
+    (lane(0.2), lane(0.15), [1, 2], "2 nonlinear states have 25% less error than 1 linear one"),
+    (lane(0.2), lane(0.19), [20, 2], "2 nonlinear states are level with 20 linear ones"),
+    (lane(0.2), lane(0.2), [20, 1], "1 nonlinear state is level with 20 linear ones"),
     (
         lane(0.2),
         lane(0.2, reach=4),
         [20, 2],
-        "2 curved states are level with 20 linear ones, and go deeper",
+        "2 nonlinear states are level with 20 linear ones, and go deeper",
     ),
-    (lane(0.05), lane(0.2), [20, 2], "20 linear states have 75% less error than 2 curved ones"),
-    (lane(0.1), lane(0.2), [1, 2], "1 linear state has 50% less error than 2 curved ones"),
+    (lane(0.05), lane(0.2), [20, 2], "20 linear states have 75% less error than 2 nonlinear ones"),
+    (lane(0.1), lane(0.2), [1, 2], "1 linear state has 50% less error than 2 nonlinear ones"),
     (
         lane(0.1),
         lane(0.2, reach=5),
@@ -316,15 +316,15 @@ UNEQUAL = [
         lane(0.1),
         lane("∞"),
         [20, 2],
-        "With 2 curved states and 20 linear ones, the nonlinear model failed",
+        "With 2 nonlinear states and 20 linear ones, the nonlinear model failed",
     ),
     (
         lane(0.1),
         None,
         [20, 1],
-        "With 1 curved state and 20 linear ones, the nonlinear model is not trained yet",
+        "With 1 nonlinear state and 20 linear ones, the nonlinear model is not trained yet",
     ),
-    (lane(0.2), lane(0.1), [3, 3], "With 3 states, the curve has 50% less error"),
+    (lane(0.2), lane(0.1), [3, 3], "With 3 states, the nonlinear model has 50% less error"),
 ]
 
 
@@ -332,7 +332,7 @@ UNEQUAL = [
 def test_of_unequal_numbers_of_states_both_are_told(
     script: Page, linear: Any, network: Any, ranks: list[int], expected: str
 ) -> None:
-    """Nothing is put down to the curve, whose model has more states or fewer."""
+    """Nothing is put down to the curve where one model has more states."""
     assert verdict(script, linear, network, ranks=ranks)["head"] == expected
 
 
@@ -340,7 +340,7 @@ def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses
     script: Page,
 ) -> None:
     found = verdict(script, lane(None, 0.8), lane(None, 0.4), ranks=[9, 2], hasTruth=False)
-    assert found["head"] == "2 curved states have 50% fewer wrong guesses than 9 linear ones"
+    assert found["head"] == "2 nonlinear states have 50% fewer wrong guesses than 9 linear ones"
 
 
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
@@ -349,11 +349,15 @@ def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> N
 
 
 SEEDS = [
-    ([0.1, 0.12], "the curve has 50% less error", True),
-    ([0.1, 0.19], "seeds disagree: of 3, the curve is ahead on 2, level on 1", False),
-    ([0.25, 0.2], "seeds disagree: of 3, the curve is ahead on 1, level on 1, behind on 1", False),
-    (["∞", 0.1], "seeds disagree: of 3, the curve is ahead on 2, behind on 1", False),
-    ([None], "seeds disagree: of 2, the curve is ahead on 1, behind on 1", False),
+    ([0.1, 0.12], "the nonlinear model has 50% less error", True),
+    ([0.1, 0.19], "seeds disagree: of 3, the nonlinear model is ahead on 2, level on 1", False),
+    (
+        [0.25, 0.2],
+        "seeds disagree: of 3, the nonlinear model is ahead on 1, level on 1, behind on 1",
+        False,
+    ),
+    (["∞", 0.1], "seeds disagree: of 3, the nonlinear model is ahead on 2, behind on 1", False),
+    ([None], "seeds disagree: of 2, the nonlinear model is ahead on 1, behind on 1", False),
 ]
 
 
@@ -378,7 +382,7 @@ def test_of_a_model_that_is_not_drawn_the_scores_alone_are_told(script: Page) ->
 
 def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
     found = verdict(script, lane(None, 0.8), lane(None, 0.4), hasTruth=False)
-    assert found["head"] == "With 4 states, the curve has 50% fewer wrong guesses"
+    assert found["head"] == "With 4 states, the nonlinear model has 50% fewer wrong guesses"
     line = "".join(text for text, _ in found["line"])
     assert line == (
         "next symbols guessed wrong 0.400 against 0.800 · bits a symbol 1.000 against 1.000"
@@ -390,7 +394,7 @@ def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
 
 
 BITS = [
-    (1.0, 0.9, "the curve has 0.100 fewer bits a symbol"),
+    (1.0, 0.9, "the nonlinear model has 0.100 fewer bits a symbol"),
     (1.0, 1.05, "the linear model has 0.050 fewer bits a symbol"),
     (1.0, 1.01, "level: the curve buys nothing"),
     ("∞", 1.0, "only the nonlinear model gives every test string a weight"),
@@ -409,10 +413,10 @@ def test_the_headline_follows_the_score_that_is_chosen(
 
 
 CHANCE = [
-    (0.1, 0.05, "the curve has 50% less error", {}),
+    (0.1, 0.05, "the nonlinear model has 50% less error", {}),
     (0.1, 0.05, "level, as far as 250 test strings can tell", {"margins": [0.06, 0.1, 0.1]}),
-    (0.1, 0.05, "the curve has 50% less error", {"margins": [0.04, 0.1, 0.1]}),
-    (0.1, 0.05, "the curve has 50% less error", {"margins": [None, 0.1, 0.1]}),
+    (0.1, 0.05, "the nonlinear model has 50% less error", {"margins": [0.04, 0.1, 0.1]}),
+    (0.1, 0.05, "the nonlinear model has 50% less error", {"margins": [None, 0.1, 0.1]}),
     (0.1, 0.099, "level: the curve buys nothing", {"margins": [0.2, 0.1, 0.1]}),
     ("∞", 0.1, "only the nonlinear model holds any string", {"margins": [0.2, 0.1, 0.1]}),
 ]
@@ -433,12 +437,12 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
     sure = {"margins": [0.06, 0.1, 0.1], "tests": 1_000}
     found = verdict(script, lane(0.1), lane(0.05), ranks=[9, 2], **sure)
     assert found["head"] == (
-        "2 curved states are level with 9 linear ones, as far as 1,000 test strings can tell"
+        "2 nonlinear states are level with 9 linear ones, as far as 1,000 test strings can tell"
     )
     others = [[0.01, 0.5, 1.0, 0, 0]]
     found = verdict(script, lane(0.1), lane(0.05), others=others, **sure)
     assert found["head"] == (
-        "With 4 states, seeds disagree: of 2, the curve is ahead on 1, level on 1"
+        "With 4 states, seeds disagree: of 2, the nonlinear model is ahead on 1, level on 1"
     )
 
 

@@ -221,7 +221,9 @@ def hankel_by_hand(student: Student) -> None:
     paste(page, "xy\nxy\nxy\nx\ny\nyx\nxyx\nxxy\nyy\nxx")
     eventually(lambda: rows(page)[0][:2], ["xy", "3"])
     settled(page)
-    go(page, "hankel")
+    press(page, "lesson.there.hankel")
+    expect(heading(page, "hankel")).to_be_visible()
+    settled(page)
     expect(cell(page, "x", "y")).to_contain_text("H[u, v] = 0.3")
 
 
@@ -251,6 +253,8 @@ def rank_revealed(student: Student) -> None:
     broken = eventually(
         lambda: scores(page, SCORES)["SP"], lambda row: row[PAUTO] == "∞" and "zero" in row
     )
+    title = page.get_by_role("heading", name="On the test strings", exact=True)
+    eventually(lambda: (title.bounding_box() or {"y": 0.0})["y"] > 60, True)  # below the bar
     assert [broken["zero"], broken["negative"]] == ["149", "0"]  # as the answer says
     student.answers()
     student.goes_on()
@@ -316,6 +320,8 @@ def race(student: Student) -> None:
     expect(tape.last).to_have_class("now")  # the string has been read to its end
     page.get_by_role("button", name="Read up to symbol 2, [").click()
     linear, nonlinear = (page.locator(f".explore .lane.{name}") for name in ("upper", "lower"))
+    for lane in (linear, nonlinear):  # what the scores were belongs to the drag of the step before
+        expect(lane.locator(".scored")).to_have_text(re.compile(r"^TV [\d.]+\s·\sWER [\d.]+$"))
     expect(linear).to_contain_text("no state for 2 open, so weight 0, whatever follows.")
     expect(nonlinear).to_contain_text("As in the grey bars")
     student.answers()
@@ -324,7 +330,7 @@ def race(student: Student) -> None:
     states = page.get_by_role("slider", name="States of the linear model")
     expect(states).to_have_attribute("aria-valuenow", "3")
     states.press("End")
-    expect(verdict).to_contain_text("seeds disagree: of 3, 3 curved states are ahead on 1")
+    expect(verdict).to_contain_text("seeds disagree: of 3, 3 nonlinear states are ahead on 1")
     verdict.get_by_role("button", name="Numbers").click()
     scores_of = page.locator(".explore dialog tr")
     expect(scores_of.filter(has_text="SP")).to_contain_text("200.027 ± 0.0050.451 ± 0.049∞")
@@ -332,9 +338,14 @@ def race(student: Student) -> None:
     page.get_by_role("button", name="Close").last.click()
     student.answers()
     student.goes_on()
+    chart = part(page, "ranks")
+    why = "PFA may zigzag: EM raises likelihood, not this score."
+    expect(chart).to_contain_text(why)
     for number, (curve, line) in enumerate((("0.021", "0.110"), ("0.117", "0.430"))):
         student.does(number)
         expect(verdict).to_contain_text(f"distance to the truth {curve} against {line}")
+    expect(chart).not_to_contain_text(why)
+    expect(chart).to_contain_text("with 2 other seeds")
     student.does(2)
     expect(verdict).to_contain_text("With 10 states, level")
     student.answers()

@@ -195,7 +195,7 @@ class Teaching:
         """Train a network, the first of the pair, whose maps deviate from those of the second."""
         weights = _Hierarchy(*pair)
         passes = self._passes(generation)
-        batches = [-(-each.num_strings // BATCH) for each in strings]
+        batches = [-(-len(each.occurrences) // BATCH) for each in strings]
         total = sum(each.total for each in strings)
         adam = _Adam(len(weights.vector), generation.rate, passes * sum(batches))
         ridge = self.prior / total
@@ -229,8 +229,8 @@ class Strings:
         The path of string i is `paths[starts[i]:starts[i + 1]]`.
     following : array, shape (total_steps,)
         The symbol that follows; num_symbols for the end.
-    weights : array, shape (num_strings,)
-        How often each string occurs.
+    occurrences : array, shape (total_count,)
+        The number of each string, as often as it occurs.
     share : float
         Of the predictions in what is learned; the rest is what follows.
     predictions : array, shape (num_prefixes, num_symbols + 1)
@@ -241,7 +241,7 @@ class Strings:
     paths: IntArray
     starts: IntArray
     following: IntArray
-    weights: Short
+    occurrences: IntArray
     share: float
     predictions: Short
 
@@ -253,20 +253,17 @@ class Strings:
         paths = numbers_of(trie)[trie.paths]
         following = np.append(tree.symbol[paths[1:]], sample.num_symbols)
         following[trie.starts[1:] - 1] = sample.num_symbols
-        weights = sample.counts.astype(np.float32)
+        occurrences = np.repeat(np.arange(len(sample.counts)), sample.counts)
         shape = (tree.num_prefixes if teachers else 0, sample.num_symbols + 1)
         predictions = np.zeros(shape, np.float32)
-        strings = cls(tree, paths, trie.starts, following, weights, share, predictions)
+        strings = cls(tree, paths, trie.starts, following, occurrences, share, predictions)
         if teachers:
-            for first, last in pairwise([*range(0, len(weights), AT_ONCE), len(weights)]):
+            number = len(sample.counts)
+            for first, last in pairwise([*range(0, number, AT_ONCE), number]):
                 block = strings.prefixes(strings.steps(np.arange(first, last)))
                 part = strings.part(block)
                 predictions[block] = np.mean([_all_predicted(each, part) for each in teachers], 0)
         return strings
-
-    @property
-    def num_strings(self) -> int:
-        return len(self.weights)
 
     @property
     def total(self) -> float:
@@ -295,12 +292,15 @@ class Strings:
             tree.num_symbols, parent, tree.symbol[prefixes], tree.depth[prefixes], counts
         )
 
-    def batch(self, strings: IntArray) -> PrefixCounts:
-        """Arrange the prefixes of some strings; their counts are what is to be learned."""
+    def batch(self, occurrences: IntArray) -> PrefixCounts:
+        """Arrange the prefixes of some strings, of which each may occur several times; their counts
+        are what is to be learned.
+        """
+        strings, times = np.unique(occurrences, return_counts=True)
         steps = self.steps(strings)
         prefixes = self.prefixes(steps)
         number = np.searchsorted(prefixes, self.paths[steps])
-        weights = np.repeat(self.weights[strings], np.diff(self.starts)[strings])
+        weights = np.repeat(times.astype(np.float32), np.diff(self.starts)[strings])
         counts = np.zeros((len(prefixes), self.tree.num_symbols + 1), np.float32)
         np.add.at(counts, (number, self.following[steps]), (1 - self.share) * weights)
         if self.share:
@@ -467,12 +467,14 @@ class _Adam:
 def _in_random_order(
     strings: Sequence[Strings], random: np.random.Generator
 ) -> Iterable[tuple[Strings, IntArray]]:
-    """Divide all strings into batches, each of strings from one source."""
+    """Divide all occurrences of strings into batches, each of one source. A string that occurs
+    often is in many of them: in one, it would hide all others there, and weigh no more than they.
+    """
     batches = []
     for source in strings:
-        order = random.permutation(source.num_strings)
+        order = random.permutation(source.occurrences)
         firsts = range(0, len(order), BATCH)
-        batches += [(source, np.sort(order[first : first + BATCH])) for first in firsts]
+        batches += [(source, order[first : first + BATCH]) for first in firsts]
     for number in random.permutation(len(batches)):
         yield batches[number]
 

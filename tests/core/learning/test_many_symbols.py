@@ -81,9 +81,10 @@ def test_a_batch_mixes_what_follows_with_what_teachers_predict(share: float) -> 
     teacher = random_network(2, 1)
     strings = Strings.of(sample, [teacher] if share else [], share)
     assert strings.total == sum((len(word) + 1) * n for word, n in counted(sample))
-    chosen = np.array([0, 1, 3, 4])
+    assert np.bincount(strings.occurrences).tolist() == sample.counts.tolist()
+    chosen = np.array([4, 0, 3, 1, 0])
     batch = strings.batch(chosen)
-    words = [w for i in chosen for w in [sample.words[i]] * int(sample.counts[i])]
+    words = [sample.words[i] for i in chosen]
     expected = expected_counts(words, share, teacher.model() if share else None)
     prefixes: list[Word] = [()]
     for parent, symbol in zip(batch.parent[1:], batch.symbol[1:], strict=True):
@@ -158,6 +159,21 @@ def test_strings_are_drawn_from_the_mean_of_the_teachers(train: Sample) -> None:
     assert strings.predictions[node] == pytest.approx(mean, abs=1e-5)
     frequencies = np.array([second[symbol] for symbol in range(13)]) / total
     assert np.abs(frequencies - mean).max() < 4 * np.sqrt(0.25 / total) + 0.02
+
+
+def test_a_string_that_occurs_often_is_in_many_batches() -> None:
+    """In one, it would hide all others there, because the steps of all batches are of one size."""
+    sample = as_sample([*words_of_steps(300, 3), *[""] * 200], Alphabet.of(LETTERS))
+    strings = Strings.of(sample, [], 0.0)
+    batches = [
+        source.batch(chosen)
+        for source, chosen in many_symbols._in_random_order([strings], np.random.default_rng(0))
+    ]
+    ends = np.array([batch.counts[:, -1].sum() for batch in batches])
+    assert (ends[ends < many_symbols.BATCH] > 0).sum() <= 1 and ends.max() == many_symbols.BATCH
+    assert np.count_nonzero([batch.counts[0, -1] for batch in batches]) == len(batches)
+    assert sum(batch.counts[0] for batch in batches) == pytest.approx(strings.tree.counts[0])
+    assert ends.sum() == 500
 
 
 @pytest.mark.parametrize("learner", TANH)
