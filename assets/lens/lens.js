@@ -181,8 +181,8 @@ class Lens {
     return 1 + sign + Math.round(clamp((Math.log10(size) - low) / (high - low), 0, 1) * 126);
   }
 
-  // Whether a lesson hides the numbers ("values"), or which cells have the same string ("same"), until its question is answered:
-  // see open_lesson.
+  // Whether a lesson hides the numbers ("values"), or which cells have the same string ("same"), until
+  // its question is answered: see open_lesson.
   hides(what) {
     const isHidden = getComputedStyle(this.box).getPropertyValue(`--hide-${what}`).trim() === "hidden";
     this.box.dataset[what] = isHidden ? "hidden" : "shown";
@@ -427,7 +427,10 @@ class Lens {
       [this.data.row, prefixes[row]],
       ...(column === undefined
         ? [["row sum", written(this.sums[row], 6)]]
-        : [["suffix v", suffixes[column]], ["value", this.hides("values") ? "?" : value === undefined ? this.roughly(row, column) : written(value, 6)]]),
+        : [
+            ["suffix v", suffixes[column]],
+            ["value", this.hides("values") ? "?" : value === undefined ? this.roughly(row, column) : written(value, 6)],
+          ]),
       ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins so"],
     ];
   }

@@ -488,14 +488,8 @@ def test_the_row_that_is_lit_among_the_strings_is_the_one_that_is_asked_about(na
 @pytest.mark.parametrize("name", list(LESSONS))
 def test_a_nonlinear_model_has_one_name(name: str) -> None:
     """As on Explore; a network is its layers."""
-    text = (
-        ASSETS
-        / "lessons"
-        / next(
-            path.name for path in (ASSETS / "lessons").iterdir() if path.stem.endswith(f"-{name}")
-        )
-    ).read_text(encoding="utf-8")
-    assert not re.search(r"(?i)\bnetworks?\b|\bcurved\b", text)
+    [path] = (ASSETS / "lessons").glob(f"?-{name}.md")
+    assert not re.search(r"(?i)\bnetworks?\b|\bcurved\b", path.read_text(encoding="utf-8"))
 
 
 def test_numbers_of_the_bet() -> None:
@@ -636,7 +630,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     )
     told = "eleven states leap to a TV of {:.3f}; two other seeds have {:.3f} and {:.3f}"
     said(lesson, 4, told.format(leap, *others))
-    # the weights that are the most wrong are those of rare strings that are no cells of H
+    # the weights that are furthest off belong to rare strings outside H
     data = load_data(START.data)
     words = list(dict.fromkeys(data.test.words))
     truth = data.true_model
