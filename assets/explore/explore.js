@@ -10,7 +10,7 @@ const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 �
 const SEEDS = 3; // with which a network is trained, to see whether they agree
 const STEP_MS = 700; // of the play button, and of the opening
 const SORTING_MS = 1400; // while rows and columns of H travel
-const PREVIEW_MS = 250; // from one preview of a training to the next
+const PREVIEW_MS = 200; // from one preview of a training to the next
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
 const DOES = {
   "fac.non": "a bend in the compression",
@@ -185,6 +185,11 @@ class Material {
   // The scores of a network that was trained with other seeds.
   others(learner, rank) {
     return this.seeds[learner]?.[rank] ?? [];
+  }
+
+  // How sure the scores of a model are, and their differences to those of others.
+  marginsOf(learner, rank) {
+    return learner === "SP" && this.further?.rank === rank ? this.further.margins : this.margins;
   }
 
   // The ranks up to this one of which there are not networks of all seeds.
@@ -2207,8 +2212,10 @@ class Explore {
     });
     const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
     if (isMissing && !this.isWhole) return; // it may be coming
+    const linearRank = rankOf(state.linear, state);
+    const { between } = material.marginsOf(state.linear, linearRank);
     const { head, line } = verdictOf({
-      ranks: [rankOf(state.linear, state), state.rank],
+      ranks: [linearRank, state.rank],
       learner: state.learner,
       objectives: [state.linear === "SP" ? "hankel" : "likelihood", material.objective],
       linear,
@@ -2217,7 +2224,7 @@ class Explore {
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
       which: state.score,
-      margins: material.margins.between[state.learner]?.[state.rank]?.[state.linear]?.[rankOf(state.linear, state)],
+      margins: between[state.learner]?.[state.rank]?.[state.linear]?.[linearRank],
       tests: material.tests,
     });
     if (material.few && line.length) line.push([` · ${material.few}`, ""]);
@@ -2296,7 +2303,7 @@ class Explore {
     };
     const first = material.hasTruth ? 0 : 1; // the distance to a truth
     const named = (name, scores, rank = "") => {
-      const margins = material.margins.own[name]?.[rank] ?? [];
+      const margins = material.marginsOf(name, rank).own[name]?.[rank] ?? [];
       const sure = (value, n) => three(value) + (typeof margins[n] === "number" ? ` ± ${three(margins[n])}` : "");
       return row([name, rank, ...scores.slice(0, 3).map(sure).slice(first), scores[3], scores[4]], "td");
     };

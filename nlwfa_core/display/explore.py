@@ -224,12 +224,41 @@ def seeds_payload(
     }
 
 
+def influences_of_runs(
+    results: Mapping[str, Mapping[int, Result]], test: TestSet
+) -> dict[str, dict[int, FloatArray]]:
+    """Compute what `margins_payload` needs of finished runs of `NETWORKS` and of `PFA`.
+
+    Returns
+    -------
+    dict
+        Learner -> rank -> array (3, num_distinct), see `metrics.influences.influences`; a rank is
+        left out if its scores are of other strings than the test's, as Pautomac's are.
+    """
+    return {
+        learner: _influences({rank: result.model for rank, result in by_rank.items()}, test)
+        for learner, by_rank in results.items()
+    }
+
+
+def _influences(models: Mapping[int, LearnedModel], test: TestSet) -> dict[int, FloatArray]:
+    known = {}
+    for rank, model in models.items():
+        with suppress(RecipeError):
+            known[rank] = influences(string_scores(model, test))
+    return known
+
+
 def margins_payload(
-    results: Mapping[str, Mapping[int, Result]], hankel: HankelMatrix, svd: TruncatedSVD, data: Data
+    runs: Mapping[str, Mapping[int, FloatArray]],
+    hankel: HankelMatrix,
+    svd: TruncatedSVD,
+    data: Data,
+    further: int | None = None,
 ) -> dict[str, Any]:
-    """Compute how sure the scores of finished runs of `NETWORKS` and of `PFA` are, and those of SP
-    at the ranks that are sent together. Without such a run, nothing is computed, so new strings
-    need not wait.
+    """Compute how sure the scores of finished runs are, from `influences_of_runs`, and those of SP
+    at the ranks that are sent together, or at a `further` one alone. Without a run, nothing is
+    computed, so new strings need not wait.
 
     Returns
     -------
@@ -239,18 +268,13 @@ def margins_payload(
         - "between": learner -> rank, as text -> linear learner -> rank, as text -> the same of the
           difference between the network's scores and those of the linear model
     """
-    most = min(MAX_RANK, most_linear(hankel, svd)) if any(results.values()) else 0
-    spectral = _spectral(hankel, svd, range(1, most + 1)) if most else []
-    models = {LINEAR[0]: dict(enumerate(spectral, 1))} | {
-        learner: {rank: result.model for rank, result in by_rank.items()}
-        for learner, by_rank in results.items()
-    }
-    known: dict[str, dict[int, FloatArray]] = {learner: {} for learner in models}
+    ranks: Sequence[int] = []
+    if any(runs.values()):
+        most = min(MAX_RANK, most_linear(hankel, svd))
+        ranks = [further] if further else range(1, most + 1)
+    spectral = _spectral(hankel, svd, ranks) if ranks else []
+    known = {LINEAR[0]: _influences(dict(zip(ranks, spectral, strict=True)), data.test), **runs}
     counts = data.test.sample.counts
-    for learner, by_rank in models.items():
-        for rank, model in by_rank.items():
-            with suppress(RecipeError):  # the Pautomac score is of other strings than the test's
-                known[learner][rank] = influences(string_scores(model, data.test))
     linear = [
         (name, str(rank), own) for name in LINEAR for rank, own in known.get(name, {}).items()
     ]
@@ -396,16 +420,22 @@ def _linear(hankel: HankelMatrix, svd: TruncatedSVD, test: TestSet) -> dict[str,
 
 
 def further_payload(
-    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, rank: int
+    data: Data,
+    hankel: HankelMatrix,
+    svd: TruncatedSVD,
+    rank: int,
+    runs: Mapping[str, Mapping[int, FloatArray]],
 ) -> dict[str, Any]:
     """Make the payload of SP's model of one rank above MAX_RANK, up to `most_linear`: "rank",
-    "model" and "scores", see `linear_payload` and `explore_payload`.
+    "model" and "scores", see `linear_payload` and `explore_payload`, and "margins" of its scores
+    and of their differences to those of runs, see `margins_payload`.
     """
     models = _spectral(hankel, svd, [rank])
     return {
         "rank": rank,
         "model": linear_payload(models),
         "scores": _scores(evaluate(models[0], data.test)),
+        "margins": margins_payload(runs, hankel, svd, data, rank),
     }
 
 

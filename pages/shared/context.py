@@ -38,7 +38,6 @@ from nlwfa_core.display import pairs
 from nlwfa_core.display.lens import MAX_SINGULAR_VALUES, Matrix, MatrixChoice
 from nlwfa_core.experiment.datasets import Data, load_data, no_files
 from nlwfa_core.experiment.pipeline import reference_models
-from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.boundary import hankel_alphabet
 from nlwfa_core.hankel.estimate import build_hankel
@@ -174,7 +173,7 @@ class Context:
 
         Options that the sidebar's recipe does not have are those that the sidebar remembers.
         """
-        return Context(with_fields(self.recipe, {"learner": learner}, sidebar.hidden_options()))
+        return Context(sidebar.of_learner(self.recipe, learner, sidebar.hidden_options()))
 
     @cached_property
     def references(self) -> dict[str, Model]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from math import floor, log10
 from typing import Any
 
@@ -189,7 +190,7 @@ def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]
     def are_valid(options: Mapping[str, Any]) -> bool:
         with suppress(RecipeError):
             for learner in HANKEL_LEARNERS:
-                with_fields(recipe, {"learner": learner}, options)
+                of_learner(recipe, learner, options)
             return True
         return False
 
@@ -267,6 +268,22 @@ def hidden_options() -> dict[str, Any]:
     return dict(st.session_state.get(HIDDEN, {}))
 
 
+def of_learner(recipe: Recipe, learner: str, options: Mapping[str, Any]) -> Recipe:
+    """Copy a recipe with another learner, and with those of some options that have an effect there:
+    flat name -> value.
+
+    A page asks for the same recipes again and again, so the last ones are kept. Raises RecipeError
+    if an option is not valid.
+    """
+    typed = ((name, type(value), value) for name, value in options.items())
+    return _of_learner(recipe, learner, tuple(typed))
+
+
+@lru_cache(maxsize=1024)
+def _of_learner(recipe: Recipe, learner: str, options: tuple[tuple[str, type, Any], ...]) -> Recipe:
+    return with_fields(recipe, {"learner": learner}, {name: value for name, _, value in options})
+
+
 def set_values(values: dict[str, Any]) -> None:
     """Set controls, including hidden ones.
 
@@ -294,7 +311,7 @@ def matrix() -> HankelRecipe:
     recipe = current()
     if recipe.needs_hankel:
         return recipe.hankel
-    return with_fields(recipe, {"learner": HANKEL_LEARNERS[0]}, hidden_options()).hankel
+    return of_learner(recipe, HANKEL_LEARNERS[0], hidden_options()).hankel
 
 
 def page_recipe(title: str, text: str) -> Recipe:

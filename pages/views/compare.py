@@ -625,7 +625,13 @@ def pair(
             else context.reference_string_scores(name)
             for name in (first, second)
         ]
-        table = paired_table((first, second), (models[0], models[1]))
+        keys = [
+            ordered[name].recipe.key() if name in ordered else f"{context.data_key} {name}"
+            for name in (first, second)
+        ]
+        table = computed(
+            paired_table, " ".join([*keys, first, second]), (first, second), (models[0], models[1])
+        )
     except RecipeError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return

@@ -24,6 +24,7 @@ from nlwfa_core.display.explore import (
     VIEW,
     explore_payload,
     further_payload,
+    influences_of_runs,
     margins_payload,
     most_linear,
     preview_payload,
@@ -32,10 +33,13 @@ from nlwfa_core.display.explore import (
 )
 from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.experiment.recipe import Recipe, flat, with_fields
+from nlwfa_core.experiment.results import Result
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
+from nlwfa_core.strings.words import FloatArray
 from pages.shared import (
     assignments,
     components,
@@ -55,7 +59,9 @@ FIRST = "both.non"  # its networks come with the picture, and all other trained 
 SEEN = "explore.seen"
 COMPONENT = open_lesson.PICTURE
 MOST_CHARACTERS = 400  # of the string that is followed, in the address
-PREVIEW_SECONDS = 0.25  # between two looks at trainings that go on
+# Between two looks at trainings, with which a person sees five previews a second of one that runs;
+# while all of them wait, there is nothing to see.
+PREVIEW_SECONDS, WAITING_SECONDS = 0.15, 0.5
 # learner, or `_seeds_of` one -> rank -> keys of runs
 Keys = dict[str, dict[int, tuple[str, ...]]]
 
@@ -85,10 +91,10 @@ def picture(context: Context) -> None:
     trained = " ".join([context.hankel_key, objective, *keys])
     matrix = (context.data, context.hankel, context.svd)
     text = computed(_picture, context.hankel_key, *matrix)
-    first, rest = computed(_trained, trained, *matrix, found=found)
+    first, rest = computed(_trained, trained, *matrix, trained, found=found)
     further = "null"
     if MAX_RANK < (_linear_rank() or 0) <= most_linear(context.hankel, context.svd):
-        further = computed(_further, context.hankel_key, *matrix, rank=_linear_rank())
+        further = computed(_further, trained, *matrix, trained, found=found, rank=_linear_rank())
     answer = components.explore(
         COMPONENT,
         {
@@ -185,17 +191,23 @@ def _training(shown: _Shown, missing: Keys) -> None:
             learner: {rank: (status.key,) for rank, status in by_rank.items()}
             for learner, by_rank in statuses.items()
         }
-        st.fragment(_watch, run_every=PREVIEW_SECONDS)(shown, known, len(going))
+        seconds = PREVIEW_SECONDS if _is_running(going) else WAITING_SECONDS
+        st.fragment(_watch, run_every=seconds)(shown, known, len(going), _is_running(going))
     else:
         _tell(shown, statuses)
 
 
 @errors_as_messages()
-def _watch(shown: _Shown, known: Keys, number: int) -> None:
+def _watch(shown: _Shown, known: Keys, number: int, was_running: bool) -> None:
     statuses = rank_series.look(known)
-    if len(rank_series.going(statuses)) < number:
+    going = rank_series.going(statuses)
+    if len(going) < number or _is_running(going) != was_running:
         st.rerun()
     _tell(shown, statuses)
+
+
+def _is_running(going: list[JobStatus]) -> bool:
+    return any(status.state == "running" for status in going)
 
 
 def _tell(shown: _Shown, statuses: rank_series.Statuses) -> None:
@@ -297,19 +309,32 @@ def _picture(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> str:
     return _json(explore_payload(data, hankel, svd))
 
 
-def _further(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> str:
+def _further(
+    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, trained: str, found: Keys, rank: int
+) -> str:
     """Return the linear model of a rank that is sent alone, as JSON."""
-    return _json(further_payload(data, hankel, svd, rank))
+    runs = computed(_influences, trained, data, found=found)
+    return _json(further_payload(data, hankel, svd, rank, runs))
 
 
-def _trained(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, found: Keys) -> tuple[str, str]:
-    """Return the models that are trained as JSON, "models", and how sure their scores are,
-    "margins": the networks of one learner; and all others, with the scores of "seeds".
-    """
-    results = {
+def _influences(data: Data, found: Keys) -> dict[str, dict[int, FloatArray]]:
+    return influences_of_runs(_finished(found), data.test)
+
+
+def _finished(found: Keys) -> dict[str, dict[int, Result]]:
+    return {
         learner: {rank: finished(keys[0]) for rank, keys in found[learner].items()}
         for learner in (*NETWORKS, PFA.name())
     }
+
+
+def _trained(
+    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, trained: str, found: Keys
+) -> tuple[str, str]:
+    """Return the models that are trained as JSON, "models", and how sure their scores are,
+    "margins": the networks of one learner; and all others, with the scores of "seeds".
+    """
+    results = _finished(found)
     again = {
         learner: {
             rank: [finished(key) for key in keys]
@@ -317,7 +342,8 @@ def _trained(data: Data, hankel: HankelMatrix, svd: TruncatedSVD, found: Keys) -
         }
         for learner in NETWORKS
     }
-    margins = margins_payload(results, hankel, svd, data)
+    runs = computed(_influences, trained, data, found=found)
+    margins = margins_payload(runs, hankel, svd, data)
     models = trained_payload(results)
     first = {
         "models": {FIRST: models.pop(FIRST)},

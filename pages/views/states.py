@@ -73,7 +73,7 @@ def walk_through(recipe: Recipe) -> None:
         "first": first,
         "text": text,
         "error": error,
-        **walk.stage_payload(data),
+        **computed(walk.stage_payload, context.data_key, data),
     }
     drawing["id"] = _identity(context, graphs)
     walks = computed(_walks, key, graphs, word=word)

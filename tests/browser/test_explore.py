@@ -119,6 +119,7 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
     expect(page.locator(".explore .lane.upper .sub")).to_contain_text("30 states")
     recipe = with_fields(FIRST, {"learner": "SP", "rank": 30})
     expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
+    expect(page.locator(".explore .verdict .line")).to_contain_text("(difference ±")
     assert len(sizes) == 1
     field.fill("99")
     field.press("Enter")

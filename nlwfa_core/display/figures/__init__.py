@@ -15,8 +15,9 @@ This file has functions that all of them use. Colours, dashes and markers are in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import check_extra
@@ -26,22 +27,33 @@ if TYPE_CHECKING:
 
 check_extra("lab", "plotly")
 
+AXIS: dict[str, Any] = {"exponentformat": "power", "separatethousands": True}
+NO_MORE: Mapping[str, Any] = MappingProxyType({})
+
 
 def plain(texts: Sequence[str]) -> list[str]:
     """Escape a user's strings, because Plotly interprets some HTML in labels."""
     return [escape(text, quote=False) for text in texts]
 
 
-def layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
-    """Set a figure's height in pixels, narrow margins, and any other settings of its layout.
-    Changes the figure and returns it.
+def layout(
+    height: int,
+    xaxis: Mapping[str, Any] = NO_MORE,
+    yaxis: Mapping[str, Any] = NO_MORE,
+    **more: Any,
+) -> dict[str, Any]:
+    """Make a figure's layout of its height in pixels, narrow margins, and any other settings.
 
-    Axes write tiny and huge numbers with a power of ten, as the texts of the page do.
+    Axes write tiny and huge numbers with a power of ten, as the texts of the page do. A figure is
+    made of its traces and its layout at once: Plotly takes ten times as long for updates.
     """
-    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 8, "b": 8}, **more)
-    figure.update_xaxes(exponentformat="power", separatethousands=True)
-    figure.update_yaxes(exponentformat="power", separatethousands=True)
-    return figure
+    return {
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "xaxis": {**AXIS, **xaxis},
+        "yaxis": {**AXIS, **yaxis},
+        **more,
+    }
 
 
 def for_a_wall(figure: go.Figure, letters: int = 24) -> go.Figure:

@@ -47,12 +47,12 @@ def bars_figure(
         marker={"color": ACCENT},
         hovertemplate="%{x}: %{y:,}<extra></extra>",
     )
-    figure = go.Figure(bar)
+    xaxis: dict[str, Any] = {"title": x_title}
     if is_categorical:
-        figure.update_xaxes(type="category", tickfont=MONOSPACE)
-    figure.update_xaxes(title=x_title)
-    figure.update_yaxes(title=y_title)
-    return layout(figure, 260 + TOOLBAR, bargap=0.15).update_layout(margin_t=TOOLBAR)
+        xaxis |= {"type": "category", "tickfont": MONOSPACE}
+    own = layout(260 + TOOLBAR, xaxis, {"title": y_title}, bargap=0.15)
+    own["margin"]["t"] = TOOLBAR
+    return go.Figure(bar, own)
 
 
 def lengths_figure(lengths: IntArray, longest: int) -> go.Figure:
@@ -85,12 +85,13 @@ def guesses_figure(
         marker={"color": colours},
     )
     bar.hovertemplate = "%{x}: %{y:,}<extra></extra>"
-    figure = go.Figure(bar)
     size = LARGE if is_large else 16
-    figure.update_xaxes(type="category", tickfont={**MONOSPACE, "size": size})
+    xaxis = {"type": "category", "tickfont": {**MONOSPACE, "size": size}}
     most = max(counts, default=0)
-    figure.update_yaxes(range=[0, most * 1.15 + 0.5], visible=False)
-    return layout(figure, 400 if is_large else 260, bargap=0.3, font={"size": size})
+    yaxis = {"range": [0, most * 1.15 + 0.5], "visible": False}
+    return go.Figure(
+        bar, layout(400 if is_large else 260, xaxis, yaxis, bargap=0.3, font={"size": size})
+    )
 
 
 def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray]) -> go.Figure:
@@ -98,7 +99,7 @@ def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray])
 
     Models that a user pinned ("A: SP, k = 3") are hatched.
     """
-    figure = go.Figure()
+    bars = []
     for name, values in shares.items():
         pin, _, learner = name.rpartition(": ")
         kind = kind_of(learner.split(",")[0])
@@ -108,7 +109,7 @@ def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray])
         }
         texts = [format_score(value) for value in values.tolist()]
         hover = f"{name}: %{{customdata}}<extra></extra>"
-        figure.add_trace(
+        bars.append(
             go.Bar(
                 x=plain(symbols),
                 y=values,
@@ -118,6 +119,7 @@ def next_symbol_figure(symbols: Sequence[str], shares: Mapping[str, FloatArray])
                 hovertemplate=hover,
             )
         )
-    figure.update_xaxes(type="category", title="next symbol", tickfont=MONOSPACE)
-    figure.update_yaxes(title="probability", range=[0, 1])
-    return layout(figure, 320, barmode="group", legend={"orientation": "h", "y": 1.15})
+    xaxis = {"type": "category", "title": "next symbol", "tickfont": MONOSPACE}
+    yaxis = {"title": "probability", "range": [0, 1]}
+    legend = {"orientation": "h", "y": 1.15}
+    return go.Figure(bars, layout(320, xaxis, yaxis, barmode="group", legend=legend))

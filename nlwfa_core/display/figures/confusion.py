@@ -18,22 +18,20 @@ def confusion_figure(scores: Confusion) -> go.Figure:
     columns = [*scores.labels, NONE] if counts[:, -1].any() else [*scores.labels]
     shown = counts[:, : len(columns)]
     shares = shown / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    figure = go.Figure(
-        go.Heatmap(
-            x=plain(columns),
-            y=plain(scores.labels),
-            z=shares,
-            zmin=0,
-            zmax=1,
-            text=[[f"{count:,}" for count in row] for row in shown.tolist()],
-            texttemplate="%{text}",
-            colorscale=scale(BLUES),
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            hovertemplate="%{y}, %{x}: %{text} (%{z:.1%})<extra></extra>",
-        )
+    cells = go.Heatmap(
+        x=plain(columns),
+        y=plain(scores.labels),
+        z=shares,
+        zmin=0,
+        zmax=1,
+        text=[[f"{count:,}" for count in row] for row in shown.tolist()],
+        texttemplate="%{text}",
+        colorscale=scale(BLUES),
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        hovertemplate="%{y}, %{x}: %{text} (%{z:.1%})<extra></extra>",
     )
-    figure.update_yaxes(autorange="reversed", title="true label", type="category")
-    figure.update_xaxes(side="top", title="assigned label", type="category")
-    return layout(figure, 110 + 44 * len(scores.labels))
+    xaxis = {"side": "top", "title": "assigned label", "type": "category"}
+    yaxis = {"autorange": "reversed", "title": "true label", "type": "category"}
+    return go.Figure(cells, layout(110 + 44 * len(scores.labels), xaxis, yaxis))

@@ -21,9 +21,8 @@ def error_curve_figure(numbers: Sequence[int], errors: FloatArray) -> go.Figure:
     """
     sizes = np.array(numbers, dtype=np.float64)
     medians = np.median(errors, axis=1)
-    figure = go.Figure()
     expected = medians[0] * np.sqrt(sizes[0] / sizes)
-    figure.add_trace(
+    lines = [
         go.Scatter(
             x=sizes,
             y=expected,
@@ -31,9 +30,7 @@ def error_curve_figure(numbers: Sequence[int], errors: FloatArray) -> go.Figure:
             name="1/√n",
             line={"color": MUTED, "dash": "dash"},
             hoverinfo="skip",
-        )
-    )
-    figure.add_trace(
+        ),
         go.Scatter(
             x=np.repeat(sizes, errors.shape[1]),
             y=errors.ravel(),
@@ -42,9 +39,7 @@ def error_curve_figure(numbers: Sequence[int], errors: FloatArray) -> go.Figure:
             marker={"color": MARK, "size": 6, "opacity": 0.6},
             text=list(map(format_significant, errors.ravel().tolist())),
             hovertemplate="%{x:,} strings: %{text}<extra></extra>",
-        )
-    )
-    figure.add_trace(
+        ),
         go.Scatter(
             x=sizes,
             y=medians,
@@ -54,20 +49,20 @@ def error_curve_figure(numbers: Sequence[int], errors: FloatArray) -> go.Figure:
             marker={"size": 9},
             text=list(map(format_significant, medians.tolist())),
             hovertemplate="%{x:,} strings: median %{text}<extra></extra>",
-        )
-    )
-    axis = {
+        ),
+    ]
+    xaxis = {
         "type": "log",
         "title": "strings",
         "tickvals": list(numbers),
         "ticktext": [f"{size:,}" for size in numbers],
     }
-    figure.update_xaxes(**axis)
     ticks = [digit * 10.0**power for power in range(-8, 3) for digit in (1, 2, 5)]
-    figure.update_yaxes(
-        type="log",
-        title="Σ |f̂(x) − f(x)|",
-        tickvals=ticks,
-        ticktext=list(map(format_significant, ticks)),
-    )
-    return layout(figure, 380, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    yaxis = {
+        "type": "log",
+        "title": "Σ |f̂(x) − f(x)|",
+        "tickvals": ticks,
+        "ticktext": list(map(format_significant, ticks)),
+    }
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+    return go.Figure(lines, layout(380, xaxis, yaxis, legend=legend))

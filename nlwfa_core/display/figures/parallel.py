@@ -33,21 +33,18 @@ def parallel_figure(
     """
     dimensions = [_dimension(name, values) for name, values in axes.items()]
     index, text = list(axes).index(colour_by), TEXT_COLOURS[dark]
-    figure = go.Figure(
-        go.Parcoords(
-            dimensions=dimensions,
-            line={
-                "color": dimensions[index]["values"],
-                "colorscale": scale(BLUES[:5] if dark else BLUES[4:], not dark),
-            },
-            labelfont={"size": 13, "color": text},
-            tickfont={"size": 12, "color": text},
-            labelangle=-20,  # on a phone, horizontal labels would overlap
-            labelside="bottom",
-        )
+    lines = go.Parcoords(
+        dimensions=dimensions,
+        line={
+            "color": dimensions[index]["values"],
+            "colorscale": scale(BLUES[:5] if dark else BLUES[4:], not dark),
+        },
+        labelfont={"size": 13, "color": text},
+        tickfont={"size": 12, "color": text},
+        labelangle=-20,  # on a phone, horizontal labels would overlap
+        labelside="bottom",
     )
-    figure = layout(figure, 400)
-    return figure.update_layout(margin={"l": 64, "r": 48, "t": 24, "b": 72})
+    return go.Figure(lines, layout(400) | {"margin": {"l": 64, "r": 48, "t": 24, "b": 72}})
 
 
 def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, Any]:

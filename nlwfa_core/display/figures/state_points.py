@@ -46,7 +46,7 @@ def states_figure(
     like other points.
     """
     names = plain(names)
-    figure = go.Figure()
+    traces: list[Any] = []
     # Scattergl is used only for many points: with it, Plotly's legend shows the last class in the
     # colour of the first.
     scatter: Any = (
@@ -64,7 +64,7 @@ def states_figure(
     if len(colours) and isinstance(colours[0], str):
         for name, class_colour in class_colours(colours).items():
             is_in_class = np.array([colour == name for colour in colours])
-            figure.add_trace(
+            traces.append(
                 scatter(
                     **axes_of(coordinates[is_in_class]),
                     mode="markers",
@@ -75,7 +75,7 @@ def states_figure(
                 )
             )
     else:
-        figure.add_trace(
+        traces.append(
             scatter(
                 **axes_of(coordinates),
                 mode="markers",
@@ -93,7 +93,7 @@ def states_figure(
         )
     if num_zero:
         origin = projection.coordinates(np.zeros((1, projection.axes.shape[1])))
-        figure.add_trace(
+        traces.append(
             scatter(
                 **axes_of(origin),
                 mode="markers",
@@ -110,7 +110,7 @@ def states_figure(
         )
     if trajectory is not None:
         points, steps = trajectory
-        figure.add_trace(
+        traces.append(
             scatter(
                 **axes_of(points),
                 mode="lines+markers+text",
@@ -123,7 +123,7 @@ def states_figure(
                 hovertemplate="%{text}<extra></extra>",
             )
         )
-    return _with_axes(figure, projection, three, LEGEND | {"title": {"text": colour_title}})
+    return _with_axes(traces, projection, three, LEGEND | {"title": {"text": colour_title}})
 
 
 def overlay_figure(
@@ -141,14 +141,14 @@ def overlay_figure(
     model's states.
     """
     names = plain(names)
-    figure = go.Figure()
+    traces: list[Any] = []
     scatter: Any = (
         go.Scatter3d if three else go.Scatter if len(first) <= MAX_SVG_POINTS else go.Scattergl
     )
     axes = "xyz" if three else "xy"
     gaps = np.full_like(first, np.nan)
     links = np.stack((first, second, gaps), axis=1).reshape(-1, first.shape[1])
-    figure.add_trace(
+    traces.append(
         scatter(
             **{axis: links[:, index] for index, axis in enumerate(axes)},
             mode="lines",
@@ -161,7 +161,7 @@ def overlay_figure(
         (first, titles[0], ACCENT, "circle"),
         (second, titles[1], SECOND_COLOUR, "diamond"),
     ):
-        figure.add_trace(
+        traces.append(
             scatter(
                 **{axis: points[:, index] for index, axis in enumerate(axes)},
                 mode="markers",
@@ -176,26 +176,21 @@ def overlay_figure(
                 hovertemplate=f"%{{text}} · {escape(title, quote=False)}<extra></extra>",
             )
         )
-    return _with_axes(figure, projection, three, LEGEND)
+    return _with_axes(traces, projection, three, LEGEND)
 
 
 def _with_axes(
-    figure: go.Figure, projection: Projection, three: bool, legend: dict[str, Any]
+    points: list[Any], projection: Projection, three: bool, legend: dict[str, Any]
 ) -> go.Figure:
     shares = [format_share(float(share), 0) for share in projection.explained]
     titles = [
         f"component {number} ({share} of the variance)" for number, share in enumerate(shares, 1)
     ]
     if three:
-        figure.update_layout(
-            scene={
-                f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)
-            }
-        )
-    else:
-        figure.update_xaxes(title=titles[0], zeroline=True)
-        figure.update_yaxes(title=titles[1], zeroline=True)
-    return layout(figure, 560, legend=legend)
+        scene = {f"{axis}axis": {"title": title} for axis, title in zip("xyz", titles, strict=True)}
+        return go.Figure(points, layout(560, legend=legend, scene=scene))
+    axes = [{"title": title, "zeroline": True} for title in titles[:2]]
+    return go.Figure(points, layout(560, *axes, legend=legend))
 
 
 def add_trajectory(

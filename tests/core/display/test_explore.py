@@ -25,6 +25,7 @@ from nlwfa_core.display.explore import (
     WHY_TOO_LARGE,
     explore_payload,
     further_payload,
+    influences_of_runs,
     margins_payload,
     network_payload,
     preview_payload,
@@ -142,7 +143,7 @@ def test_a_linear_model_of_a_higher_rank_is_sent_alone() -> None:
     svd = hankel_svd(hankel, MAX_SINGULAR_VALUES)
     most = explore_payload(data, hankel, svd)["linear"]["most"]
     assert MAX_RANK < most <= svd.numerical_rank
-    sent = further_payload(data, hankel, svd, most)
+    sent = further_payload(data, hankel, svd, most, {})
     model = fit(hankel, "SP", most).model
     assert isinstance(model, WFA) and sent["rank"] == most
     np.testing.assert_array_equal(
@@ -180,7 +181,8 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
     }
     shown = {"both.non": results["both.non"]}
     data, hankel = prepared(FIRST)
-    sure = margins_payload(shown, hankel, hankel_svd(hankel, MAX_RANK), data)
+    runs = influences_of_runs(shown, data.test)
+    sure = margins_payload(runs, hankel, hankel_svd(hankel, MAX_RANK), data)
     first = payload_of(FIRST), trained_payload(shown), sure["between"]
     assert len(json.dumps(first, separators=(",", ":"))) <= 150_000
     networks = trained_payload(results)
@@ -206,9 +208,8 @@ def test_margins_of_differences_are_those_of_the_two_models() -> None:
     network = load_result(SHIPPED / with_fields(FIRST, {"learner": "both.non", "rank": 2}).key())
     data, hankel = prepared(FIRST)
     svd = hankel_svd(hankel, MAX_RANK)
-    sent = margins_payload(
-        {"both.non": {2: network}, "PFA": {3: shipped_pfa(3)}}, hankel, svd, data
-    )
+    runs = influences_of_runs({"both.non": {2: network}, "PFA": {3: shipped_pfa(3)}}, data.test)
+    sent = margins_payload(runs, hankel, svd, data)
     between = sent["between"]["both.non"]["2"]
     assert list(between["SP"]) == [str(rank) for rank in range(1, MAX_RANK + 1)]
     linear = {"SP": fit(hankel, "SP", 5), "PFA": shipped_pfa(3).model}
@@ -219,6 +220,21 @@ def test_margins_of_differences_are_those_of_the_two_models() -> None:
         np.testing.assert_allclose(np.array(between[name][rank], float), expected, rtol=6e-3)
     # SP with 5 states gives some test string no weight, so its bits are infinite
     assert between["SP"]["5"][2] is None
+
+
+def test_a_linear_model_of_a_higher_rank_is_sent_with_how_sure_its_scores_are() -> None:
+    network = load_result(SHIPPED / with_fields(FIRST, {"learner": "both.non", "rank": 2}).key())
+    data, hankel = prepared(FIRST)
+    svd = hankel_svd(hankel, MAX_SINGULAR_VALUES)
+    runs = influences_of_runs({"both.non": {2: network}}, data.test)
+    sent = further_payload(data, hankel, svd, 30, runs)["margins"]
+    scores = [string_scores(model, data.test) for model in (fit(hankel, "SP", 30), network.model)]
+    [linear, other], counts = map(influences, scores), data.test.sample.counts
+    for margin, expected in (
+        (sent["own"]["SP"]["30"], margins(linear, np.zeros_like(linear), counts)),
+        (sent["between"]["both.non"]["2"]["SP"]["30"], margins(other, linear, counts)),
+    ):
+        np.testing.assert_allclose(np.array(margin, float), expected, rtol=6e-3)
 
 
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
