@@ -216,7 +216,7 @@ def _what_a_seed_is(experiment: Experiment) -> str:
 
 
 def _unfinished(measured: Sequence[Measured]) -> str:
-    """Write how many of the trainings to convergence ended at their limit of epochs instead."""
+    """Write how many of the trainings to convergence were cut off by the limit of epochs."""
     runs = [
         one
         for one in select(measured, settings="converged")
@@ -224,8 +224,8 @@ def _unfinished(measured: Sequence[Measured]) -> str:
     ]
     unfinished = sum(bool(one.values[UNFINISHED_STAGES]) for one in runs)
     return (
-        f"Of {len(runs):,} trainings to convergence, {unfinished:,} ended at the limit of "
-        "epochs instead."
+        f"{f'{unfinished:,}' if unfinished else 'None'} of the {len(runs):,} trainings to "
+        f"convergence {'were' if unfinished > 1 else 'was'} cut off by the limit of epochs."
         if runs
         else ""
     )
