@@ -35,6 +35,7 @@ FEW_COLUMNS = 3  # fit a phone
 # 5.7 to 1 on white, the theme's own ink 4.2; that of the dark theme has enough.
 PINNED_INK = "#000000"
 CHARACTER_WIDTH, WIDEST_STRINGS = 9, 360  # pixels, in a column of strings
+MEASURED_ROWS = 10  # by Streamlit, to find a column's width
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (
     "How training ended: finished at a stationary point, stopped before one, or not finished after "
@@ -198,10 +199,11 @@ def draw_table(
     """
     first = next(iter(table))
     # Streamlit measures the first rows only, and cuts the texts of others.
-    longest = 0 if isinstance(table[first], Numbers) else max(map(len, table[first]), default=0)
+    texts = [] if isinstance(table[first], Numbers) else list(table[first])
+    longest = max(map(len, texts), default=0)
     width = (
         min(CHARACTER_WIDTH * longest + 2 * CHARACTER_WIDTH, WIDEST_STRINGS)
-        if longest > len(first)
+        if longest > len(first) and len(texts) > MEASURED_ROWS
         else None
     )
     is_pinned = len(table) > FEW_COLUMNS
