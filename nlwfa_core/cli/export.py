@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Value of `export --to` -> its description in the help.
 TARGETS = {
     "dot": "Graphviz",
+    "tikz": "a picture for LaTeX",
     "json": "all weights and the symbols",
     "pautomac": "a PAutomaC model",
     "openfst": "OpenFst's text format",
@@ -51,6 +52,7 @@ def export(
     """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
     from ..display.graph import dot
     from ..export.automaton_formats import jflap, openfst, openfst_symbols, pautomac, weights_json
+    from ..export.tikz import tikz
     from ..models.mixture import Mixture
     from ..models.ngram import NGram
     from ..models.wfa import WFA
@@ -71,8 +73,8 @@ def export(
             "export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in "
             f"{model} is {kind}"
         )
-    if to == "dot":
-        text = dot(automaton, saved.alphabet.symbols)
+    if to in ("dot", "tikz"):
+        text = (dot if to == "dot" else tikz)(automaton, saved.alphabet.symbols)
     elif to in ("json", "jflap"):
         text = (weights_json if to == "json" else jflap)(automaton, saved.alphabet)
     else:
