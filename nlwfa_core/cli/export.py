@@ -52,7 +52,6 @@ def export(
     """Write a linear model (of SP, HMM, PFA or PDFA) as text for other programs."""
     from ..display.graph import dot
     from ..export.automaton_formats import jflap, openfst, openfst_symbols, pautomac, weights_json
-    from ..export.tikz import tikz
     from ..models.mixture import Mixture
     from ..models.ngram import NGram
     from ..models.wfa import WFA
@@ -73,8 +72,12 @@ def export(
             "export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in "
             f"{model} is {kind}"
         )
-    if to in ("dot", "tikz"):
-        text = (dot if to == "dot" else tikz)(automaton, saved.alphabet.symbols)
+    if to == "dot":
+        text = dot(automaton, saved.alphabet.symbols)
+    elif to == "tikz":
+        from ..export.tikz import tikz  # slow to import
+
+        text = tikz(automaton, saved.alphabet.symbols)
     elif to in ("json", "jflap"):
         text = (weights_json if to == "json" else jflap)(automaton, saved.alphabet)
     else:
