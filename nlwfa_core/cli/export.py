@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Value of `export --to` -> its description in the help.
 TARGETS = {
     "dot": "Graphviz",
+    "tikz": "a picture for LaTeX",
     "json": "all weights and the symbols",
     "pautomac": "a PAutomaC model",
     "openfst": "OpenFst's text format",
@@ -73,6 +74,10 @@ def export(
         )
     if to == "dot":
         text = dot(automaton, saved.alphabet.symbols)
+    elif to == "tikz":
+        from ..export.tikz import tikz  # slow to import
+
+        text = tikz(automaton, saved.alphabet.symbols)
     elif to in ("json", "jflap"):
         text = (weights_json if to == "json" else jflap)(automaton, saved.alphabet)
     else:

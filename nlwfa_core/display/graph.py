@@ -155,7 +155,7 @@ def dot(
         ),
     ]
     for state, (begins, ends) in enumerate(
-        zip(_clean(wfa.initial), _clean(wfa.termination), strict=True)
+        zip(without_rounding(wfa.initial), without_rounding(wfa.termination), strict=True)
     ):
         lines.append(
             f'  {state + 1} [label="{state + 1}\\nα₀ {format_significant(begins)}\\nα∞ '
@@ -181,8 +181,8 @@ def inks(dark: bool) -> tuple[str, str, str]:
     return "#1b2430", "#ffffff", ACCENT
 
 
-def _clean(values: FloatArray) -> list[float]:
-    """List weights with 0 in place of rounding errors."""
+def without_rounding(values: FloatArray) -> list[float]:
+    """List initial or final weights, with 0 in place of rounding errors."""
     cleaned: list[float] = np.where(
         np.abs(values) <= ROUNDING * np.abs(values).max(initial=0), 0.0, values
     ).tolist()
@@ -195,5 +195,13 @@ def quoted(text: str) -> str:
     >>> print(quoted('a"b') + quoted("<&>"))
     a\\"b<&amp;>
     """
-    visible = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-    return visible.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
+    return visible(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
+
+
+def visible(text: str) -> str:
+    """Write line breaks and other characters that can't be seen as Python does.
+
+    >>> visible("a\\nb")
+    'a\\\\nb'
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

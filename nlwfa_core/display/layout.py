@@ -14,7 +14,7 @@ pointer is on its arrow.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,12 +117,26 @@ def layered(
 
     Raises RecipeError if there are no states.
     """
+    layout = placed(columns, labels, spare)
+    return _with_room(replace(layout, arrows=_arrows(layout.places, labels)), labels)
+
+
+def placed(
+    columns: Sequence[int], pairs: Collection[tuple[int, int]], spare: bool = False
+) -> Layout:
+    """Place the states of a graph as `layered` does, without arrows.
+
+    >>> placed([0, 1], [(0, 1)]).places
+    ((66.0, 84.0), (222.0, 84.0))
+
+    Raises RecipeError if there are no states.
+    """
     if not len(columns):
         raise RecipeError("a graph needs at least one state; got none")
     num_columns = max(columns) + 1
     if num_columns == 1 and len(columns) > 2:
-        return _on_a_circle(len(columns), labels)
-    rows = _rows(columns, labels)
+        return _on_a_circle(len(columns))
+    rows = _rows(columns, pairs)
     members = [
         [state for state in rows if columns[state] == column] for column in range(num_columns)
     ]
@@ -137,10 +151,10 @@ def layered(
             )
     across = tuple(LEFT + column * COLUMN for column in range(num_columns + spare))
     width = across[-1] + RIGHT
-    return _with_room(Layout(tuple(places), across, _arrows(places, labels), width, height), labels)
+    return Layout(tuple(places), across, (), width, height)
 
 
-def _on_a_circle(num_states: int, labels: Mapping[tuple[int, int], Sequence[str]]) -> Layout:
+def _on_a_circle(num_states: int) -> Layout:
     radius = max(70.0, 0.19 * ROW * num_states)
     angles = np.pi - 2 * np.pi * np.arange(num_states) / num_states
     centre = (LEFT + 1.5 * radius, TOP + radius)
@@ -148,10 +162,7 @@ def _on_a_circle(num_states: int, labels: Mapping[tuple[int, int], Sequence[str]
         (centre[0] + 1.5 * radius * float(np.cos(a)), centre[1] - radius * float(np.sin(a)))
         for a in angles
     ]
-    layout = Layout(
-        tuple(places), (), _arrows(places, labels), 2 * centre[0], TOP + 2 * radius + BOTTOM
-    )
-    return _with_room(layout, labels)
+    return Layout(tuple(places), (), (), 2 * centre[0], TOP + 2 * radius + BOTTOM)
 
 
 def _with_room(layout: Layout, labels: Mapping[tuple[int, int], Sequence[str]]) -> Layout:
@@ -240,19 +251,35 @@ def _curve(start: FloatArray, end: FloatArray, two_way: bool, middle: FloatArray
     equal.
     """
     if np.array_equal(start, end):
-        up = -1.0 if start[1] <= middle[1] + 1 else 1.0  # away from the other rows
-        reach = np.array([[-46.0, up * 84.0], [46.0, up * 84.0]])
-        if up > 0:  # beside the captions
-            reach = np.array([[84.0, 46.0], [84.0, -34.0]])
+        reach = np.array(
+            [[-46.0, -84.0], [46.0, -84.0]]
+            if loops_above(start, middle)
+            else [[84.0, 46.0], [84.0, -34.0]]
+        )
         return np.array([start, start + reach[0], start + reach[1], start])
     straight = end - start
+    left = np.array([straight[1], -straight[0]]) * bow(straight, two_way)
+    return np.array([start, start + straight / 3 + left, start + 2 * straight / 3 + left, end])
+
+
+def loops_above(place: FloatArray, middle: FloatArray) -> bool:
+    """Return whether a state's loop is drawn above it, away from the other rows; otherwise it is at
+    the right, beside the captions.
+
+    `place`, `middle`: the centres of the state and of all states, shape (2,).
+    """
+    return bool(place[1] <= middle[1] + 1)
+
+
+def bow(straight: FloatArray, two_way: bool) -> float:
+    """Return how far an arrow's control points lie to the left of its straight line, as a share of
+    the line's length.
+
+    `straight`: from centre to centre, shape (2,). `two_way`: whether there is an arrow back.
+    """
     length = float(np.hypot(*straight))
-    left = np.array([straight[1], -straight[0]]) / length
     far = length > 1.3 * COLUMN or (abs(straight[0]) < 1 and length > 1.3 * ROW)
-    bow = (0.34 if far else 0.17 if two_way else 0.0) * length
-    return np.array(
-        [start, start + straight / 3 + left * bow, start + 2 * straight / 3 + left * bow, end]
-    )
+    return 0.34 if far else 0.17 if two_way else 0.0
 
 
 def _point(curve: FloatArray, at: float | FloatArray) -> FloatArray:

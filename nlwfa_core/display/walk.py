@@ -15,7 +15,7 @@ limit are not drawn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice, product
 from typing import Any
@@ -39,7 +39,7 @@ from ..sources import dyck
 from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import LAMBDA, Alphabet, FloatArray, IntArray, Word, Words
-from .layout import RADIUS, Layout, Point, distances, layered
+from .layout import RADIUS, Layout, Point, distances, layered, placed
 from .palette import ACCENT, BLUES, MARK
 from .projection import prefix_states
 from .string_labels import prefixes_of, word_labels, word_to_follow
@@ -175,19 +175,9 @@ def automaton_graph(
 
     `names`: the names of the states; by default 1, 2, … `digits`: significant digits of weights.
     """
-    sizes = np.abs(model.transitions)
-    labels: dict[tuple[int, int], list[tuple[int, float]]] = {}
-    for symbol, source, target in np.argwhere(
-        sizes > RELATIVE_ERROR * sizes.max(initial=0.0)
-    ).tolist():
-        labels.setdefault((source, target), []).append(
-            (symbol, float(model.transitions[symbol, source, target]))
-        )
+    labels = _transitions(model)
     texts = {ends: _label(weights, alphabet, digits) for ends, weights in labels.items()}
-    starts = np.flatnonzero(
-        np.abs(model.initial) > RELATIVE_ERROR * np.abs(model.initial).max(initial=0.0)
-    ).tolist()
-    columns = [distance or 0 for distance in distances(model.num_states, starts, labels)]
+    columns = _columns(model, labels)
     by_brackets = is_bracketed(alphabet) and _follows_brackets(model, columns)
     layout = layered(
         columns,
@@ -214,6 +204,32 @@ def automaton_graph(
         layout,
         model,
     )
+
+
+def automaton_places(model: WFA) -> tuple[Point, ...]:
+    """Place the states of a WFA as `automaton_graph` does, before it makes room for labels."""
+    pairs = _transitions(model)
+    return placed(_columns(model, pairs), pairs).places
+
+
+def _transitions(model: WFA) -> dict[tuple[int, int], list[tuple[int, float]]]:
+    """Return (source, target) -> symbol and weight of each transition that is not rounding."""
+    sizes = np.abs(model.transitions)
+    weights: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    for symbol, source, target in np.argwhere(
+        sizes > RELATIVE_ERROR * sizes.max(initial=0.0)
+    ).tolist():
+        weights.setdefault((source, target), []).append(
+            (symbol, float(model.transitions[symbol, source, target]))
+        )
+    return weights
+
+
+def _columns(model: WFA, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """Return each state's distance from α₀; 0 if nothing leads to it."""
+    sizes = np.abs(model.initial)
+    starts = np.flatnonzero(sizes > RELATIVE_ERROR * sizes.max(initial=0.0)).tolist()
+    return [distance or 0 for distance in distances(model.num_states, starts, pairs)]
 
 
 def spectral_graphs(hankel: HankelMatrix, alphabet: Alphabet, most: int = MAX_RANK) -> list[Graph]:

@@ -5,6 +5,7 @@
 - `notebook`: the same program as a Jupyter notebook, with formulas, figures and tables.
 - `report`: the run's results as one HTML page.
 - `automaton_formats`: linear models as text for PAutomaC, OpenFst, Graphviz and other programs.
+- `tikz`: a linear model as a picture for LaTeX.
 - `downloads`: model, strings and figures as files.
 
 Each module returns text or bytes, which are always the same for the same run. Bundles of several

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +29,7 @@ from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 from .automaton_formats import openfst, pautomac, weights_json
 from .svg import heat_map_png, loss_svgs, singular_values_svg
+from .tikz import tikz
 
 AUTOMATA: dict[str, Callable[[WFA], str]] = {
     "automaton.pautomac.txt": pautomac,
@@ -53,16 +56,20 @@ def saved_files(
     if isinstance(model, WFA):
         files["automaton.dot"] = dot(model, alphabet.symbols).encode()
         files["automaton.json"] = weights_json(model, alphabet).encode()
+        with suppress(RecipeError):
+            files["automaton.tex"] = tikz(model, alphabet.symbols).encode()
         files |= _automata(model)
     return files
 
 
 def refusals(model: WFA) -> tuple[str, ...]:
     """Explain why a linear model can't be written for other programs: one sentence for each format
-    of AUTOMATA that refuses it.
+    of AUTOMATA that refuses it, and TikZ.
     """
     sentences = []
-    for write in AUTOMATA.values():
+    symbols = [str(symbol) for symbol in range(model.num_symbols)]
+    writers: list[Callable[[WFA], str]] = [*AUTOMATA.values(), partial(tikz, symbols=symbols)]
+    for write in writers:
         try:
             write(model)
         except RecipeError as error:

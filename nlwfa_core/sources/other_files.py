@@ -89,11 +89,9 @@ def format_of_other_file(rows: Sequence[str]) -> str:
 def check_no_other_file(rows: Sequence[str], reads: str) -> None:
     """Raise FormatError if a file is recognised as one of another field.
 
-    >>> check_no_other_file(
-    ...     ["HOA: v1", "States: 1"], reads="import reads JSON, PAutomaC and OpenFst"
-    ... )
+    >>> check_no_other_file(["##foma-net 1.0##"], reads="import reads JSON, PAutomaC and OpenFst")
     Traceback (most recent call last):
-    nlwfa_core.errors.FormatError: this is a HOA file; import reads JSON, PAutomaC and OpenFst
+    nlwfa_core.errors.FormatError: this is a foma file; import reads JSON, PAutomaC and OpenFst
 
     `reads`: what is read instead, by a reader of something other than strings.
     """
@@ -431,7 +429,8 @@ RULES = (
     Rule("a JFLAP file", _xml_with(r"<structure>|<automaton\b"), AUTOMATON),
     Rule("an HTML page", _is_html, "it may be a failed download"),
     Rule("an XML file", _is_xml),
-    Rule("a HOA file", _first(r"HOA:\s*v[0-9]"), AUTOMATON),
+    # The file doesn't say if a tool means finite words, as Spot does with `ltl2tgba --ltlf`.
+    Rule("a HOA file, whose automaton reads infinite words", _first(r"HOA:\s*v[0-9]"), AUTOMATON),
     Rule("a DOT file", _code(r"(strict\s+)?(di)?graph(\s+(\w+|\"[^\"]*\"))?\s*\{"), AUTOMATON),
     Rule(
         "a PRISM file",
@@ -467,7 +466,10 @@ RULES = (
         "a UCI file of sequences", _is_uci_sequences, "delete the lines before the first sequence"
     ),
     Rule("an RTF document", _first(r"\{\\rtf"), "save it as plain text, UTF-8"),
-    Rule("a LaTeX document", _first(r"\\documentclass\b")),
+    Rule(
+        "a LaTeX document",
+        _first(r"\\documentclass\b|\\begin\{tikzpicture\}|% needs \\usepackage\{"),
+    ),
     Rule(
         "an ABC file (music)",
         lambda rows: (

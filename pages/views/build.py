@@ -788,6 +788,7 @@ def files() -> None:
                 "automaton.txt",
                 "automaton.json",
                 "automaton.dot",
+                "automaton.tex",
                 "automaton.pautomac.txt",
                 "automaton.openfst.txt",
                 "automaton.jff",

@@ -196,7 +196,7 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/account_tree:",
             "Model",
-            f"{model}{'; also the automaton as JSON and for Graphviz' if linear else ''}.",
+            f"{model}{'; also the automaton as JSON, for Graphviz and LaTeX' if linear else ''}.",
             "model.zip",
             lambda: zipped(model_files(run.result)),
         ),

@@ -173,6 +173,7 @@ def test_links_that_are_damaged_and_files_that_are_no_automata():
     )
     assert {button.proto.label for button in app.get("download_button")} >= {
         "automaton.dot",
+        "automaton.tex",
         "automaton.pautomac.txt",
     }
 

@@ -114,6 +114,7 @@ def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> No
         "model/automaton.pautomac.txt",
         "model/automaton.openfst.txt",
         "model/automaton.dot",
+        "model/automaton.tex",
     } <= set(names)
     assert "figures/hankel.png" not in names
 

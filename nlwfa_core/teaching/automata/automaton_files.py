@@ -1,5 +1,5 @@
 """Automata from files, and as files: a model's folder (as a zip archive), PAutomaC, JSON, JFLAP,
-and lines; DOT and OpenFst out.
+and lines; DOT, TikZ and OpenFst out.
 
 A file is recognised by its content. What can't be read, or is too large to be drawn, is refused
 with one error.
@@ -19,6 +19,7 @@ from typing import Any
 from ...errors import RecipeError
 from ...export.automaton_formats import jflap
 from ...export.downloads import saved_files
+from ...export.tikz import tikz
 from ...files import from_json
 from ...limits import check_at_most
 from ...models.algebra import trim
@@ -26,7 +27,9 @@ from ...models.model_files import MODEL_FILES, load
 from ...models.wfa import WFA
 from ...sources.exchange import read_weights_json
 from ...sources.jflap import read_jflap
+from ...sources.other_files import check_no_other_file
 from ...sources.pautomac import read_pautomac_model
+from ...sources.string_files import clean, first_rows
 from .draft import MAX_STATES, Draft, read_draft
 
 # of a file, and of what a zip archive holds: an automaton that can be drawn takes 100 kB
@@ -59,9 +62,9 @@ def read_automaton(data: bytes) -> Draft:
         ) from None
     if text.lstrip().startswith("{"):
         return _small(_from_json(data))
-    if text.lstrip().startswith(("digraph", "strict digraph")):
+    if text.lstrip().startswith(("digraph", "strict digraph")) or r"\begin{tikzpicture}" in text:
         raise RecipeError(
-            "DOT can be written, but not read, because its weights are rounded; an "
+            "DOT and TikZ can be written, but not read, because their weights are rounded; an "
             f"automaton is {FORMS}"
         )
     if text.lstrip().startswith("<"):
@@ -70,6 +73,7 @@ def read_automaton(data: bytes) -> Draft:
         return read_draft(text)
     if "I:" in text or "F:" in text:
         return _small(read_pautomac_model(data))
+    check_no_other_file(first_rows(clean(data)), f"an automaton is {FORMS}")
     raise RecipeError(
         f"this is not an automaton file; got {text.strip()[:40]!r}, and an automaton is {FORMS}"
     )
@@ -143,4 +147,7 @@ def automaton_files(draft: Draft) -> dict[str, bytes]:
     files = {"automaton.txt": draft.text.encode()}
     with suppress(RecipeError):
         files["automaton.jff"] = jflap(wfa, wfa.alphabet).encode()
-    return files | saved_files(wfa, wfa.alphabet, {"made": "on the Build page"})
+    files |= saved_files(wfa, wfa.alphabet, {"made": "on the Build page"})
+    with suppress(RecipeError):
+        files["automaton.tex"] = tikz(wfa, wfa.alphabet.symbols, names=draft.names).encode()
+    return files

@@ -16,6 +16,7 @@ from nlwfa_core.cli.main import main
 from nlwfa_core.display.graph import dot
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.export.automaton_formats import openfst, pautomac, weights_json
+from nlwfa_core.export.tikz import tikz
 from nlwfa_core.files import plain
 from nlwfa_core.models.model_files import load, save
 from nlwfa_core.models.recurrent import RecurrentModel
@@ -53,6 +54,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_a_linear_model_is_written_for_other_programs(run: Run, tmp_path: Path) -> None:
     texts = {
         "dot": dot(TWO, SYMBOLS[0].symbols),
+        "tikz": tikz(TWO, SYMBOLS[0].symbols),
         "json": weights_json(TWO, SYMBOLS[0]),
         "pautomac": pautomac(TWO),
         "openfst": openfst(TWO),

@@ -78,8 +78,8 @@ MESSAGES = {
     "select-rank --train train --folds 3 --window 2 --learner SP --ranks 2": "--folds can't be "
     "used with --window: folds are drawn at random, and windows that touch are not independent; "
     "use --validation with a later part of the sequence",
-    "export --model none --to svg": "--to must be one of dot, json, pautomac, openfst, jflap; "
-    "got 'svg'",
+    "export --model none --to svg": "--to must be one of dot, tikz, json, pautomac, openfst, "
+    "jflap; got 'svg'",
     "sample --model none -n many": "--num-strings must be a whole number; got 'many'. See nlwfa "
     "sample --help.",
     "generate dyck -o train": "train exists: choose another name, or replace it with --force",

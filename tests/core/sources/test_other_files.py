@@ -45,7 +45,7 @@ OTHERS: dict[str, list[str]] = {
         f"{XML}<corpus><s>a b</s></corpus>\n",
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<graph/>\n</graphml>\n',
     ],
-    "a HOA file": [
+    "a HOA file, whose automaton reads infinite words": [
         "HOA: v1\nStates: 1\nStart: 0\n--BODY--\nState: 0\n--END--\n",
         "HOA:v1\nStates: 2\n",
     ],
@@ -99,7 +99,11 @@ OTHERS: dict[str, list[str]] = {
         "% Different categories found in input file:\n\nnews tech\n\n% Sequences:\n\n1 1 \n2 \n"
     ],
     "an RTF document": ["{\\rtf1\\ansi ab\\par}\n"],
-    "a LaTeX document": ["\\documentclass{article}\n\\begin{document}\n"],
+    "a LaTeX document": [
+        "\\documentclass{article}\n\\begin{document}\n",
+        "\\begin{tikzpicture}\n\\end{tikzpicture}\n",
+        "% needs \\usepackage{tikz} and \\usetikzlibrary{automata}\n\\begin{tikzpicture}\n",
+    ],
     "an ABC file (music)": ["X:1\nT:A tune\nK:G\nGABc\n"],
     "a file of subtitles": ["1\n00:00:01,000 --> 00:00:02,000\nHello\n"],
     "a web server's log": [
@@ -182,7 +186,7 @@ def test_a_file_of_another_trade_is_read_or_refused_by_its_name(
 @pytest.mark.parametrize(
     "name",
     [
-        "a HOA file",
+        "a HOA file, whose automaton reads infinite words",
         "a JFLAP file",
         "a DOT file",
         "a PRISM file",

@@ -423,6 +423,7 @@ def test_every_form_that_is_written_is_read_back():
         )
         assert equivalent(read_automaton(archive).automaton, draft.automaton)
         assert b"digraph" in files["automaton.dot"]
+        assert all(f"{{{name}}};" in files["automaton.tex"].decode() for name in draft.names)
     # symbols are numbers there
     numbered = read_automaton(automaton_files(example("dyck-2"))["automaton.pautomac.txt"])
     assert numbered.automaton((0, 1)) == example("dyck-2").automaton(
@@ -452,7 +453,9 @@ with zipfile.ZipFile(BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
         (b"PK\x03\x04 cut", "the zip archive can't be read"),
         (zipped({"a.txt": b"a"}), "the zip archive must hold one model.json; got 0"),
         (BOMB.getvalue(), "the size of model.json in bytes"),
-        (automaton_files(EVEN)["automaton.dot"], "DOT can be written, but not read"),
+        (automaton_files(EVEN)["automaton.dot"], "DOT and TikZ can be written, but not read"),
+        (automaton_files(EVEN)["automaton.tex"], "DOT and TikZ can be written, but not read"),
+        (b"HOA: v1\nStates: 1\nStart: 0\n--BODY--\nState: 0\n--END--\n", "reads infinite words"),
         (automaton_files(EVEN)["model.json"], "model.json needs model.safetensors with it"),
         (
             b'{"symbols": ["a"], "initial": [1], "transitions": [[1]], "termination": [1]}',
