@@ -8,9 +8,6 @@ from .experiment.pipeline import reference_models as reference_models
 from .experiment.pipeline import run as run
 from .experiment.recipe import DataRecipe as DataRecipe
 from .experiment.recipe import Recipe as Recipe
-from .export.svg import heat_map_png as heat_map_png
-from .export.svg import loss_svgs as loss_svgs
-from .export.svg import singular_values_svg as singular_values_svg
 from .files import FileShelf as FileShelf
 from .files import __version__ as __version__
 from .hankel.basis import Basis as Basis

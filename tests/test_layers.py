@@ -28,9 +28,9 @@ ORDER = (
     "history",
     "jobs",
     "display",
+    "plot",
     "export",
     "teaching",
-    "plot",
     "cli",
     "__main__",
 )

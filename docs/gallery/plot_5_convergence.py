@@ -12,9 +12,5 @@ data = load_data(DataRecipe(num_strings=1_000, num_test=100))
 size = {"num_prefixes": 30, "num_suffixes": 30}
 epochs = {"epochs_factorisation": 60, "epochs_transitions": 60}
 report = fit(data.train, "both.non", rank=3, **size, **epochs).report
-curves = {}
-for log in report.logs:
-    epochs, losses = log.thinned()
-    curves[log.stage] = dict(zip(epochs, losses, strict=True))
-plot.curves(curves, x_label="epoch", y_label="loss", log_y=True)
+plot.losses(report)
 print(report.training)

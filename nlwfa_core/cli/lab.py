@@ -39,7 +39,7 @@ def streamlit_arguments(port: int, address: str | None) -> list[str]:
     Raises MissingExtra if the lab's libraries are not installed. Raises RecipeError if the lab's
     own files are missing.
     """
-    check_extra("lab", "streamlit", "plotly", "pandas", "PIL")
+    check_extra("lab", "streamlit", "plotly", "pandas", "PIL", "matplotlib")
     entry = LAB_FOLDER / "app.py"
     if not entry.is_file():
         raise RecipeError(f"the lab is missing: {entry} is not a file")

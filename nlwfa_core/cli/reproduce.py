@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import RecipeError, RunsFailed, check_one_of, plural
+from ..errors import RecipeError, RunsFailed, check_extra, check_one_of, plural
 from ..files import make_directory
 from .inputs import STRINGS, read_bytes
 from .outputs import check_writable, write_file
@@ -74,6 +74,7 @@ def reproduce(
     code is 1. The command needs a checkout of the repository.
     """
     find_studies("reproduce")
+    check_extra("plot", "matplotlib")  # before hours of runs
     from studies.reproduction.experiments import measure_missing
     from studies.reproduction.pages import check_replaceable, write_pages
 

@@ -1,6 +1,6 @@
 """Write runs as files to download.
 
-- `svg`: charts without a plotting library.
+- `figures`: the figures of a run, drawn by `nlwfa_core.plot`.
 - `script`: a Python program that repeats the run.
 - `notebook`: the same program as a Jupyter notebook, with formulas, figures and tables.
 - `report`: the run's results as one HTML page.

@@ -20,7 +20,6 @@ from ..errors import RecipeError
 from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
-from ..learning.spectral import linear_loss
 from ..metrics.testset import TestSet
 from ..models.model_files import MODEL_FILES, StoredModel, save
 from ..models.wfa import WFA
@@ -28,7 +27,7 @@ from ..sources.pautomac import write_pautomac, write_solution
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 from .automaton_formats import openfst, pautomac, weights_json
-from .svg import heat_map_png, loss_svgs, singular_values_svg
+from .figures import run_figures
 from .tikz import tikz
 
 AUTOMATA: dict[str, Callable[[WFA], str]] = {
@@ -108,24 +107,13 @@ def data_files(data: Data) -> dict[str, bytes]:
 
 def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes]:
     """Draw a run's Hankel matrix and its singular values (if there is a matrix), and its loss
-    curves.
+    curves (if there was a training), each as PDF and as SVG.
     """
-    files = {}
-    if hankel is not None:
-        files["hankel.png"] = heat_map_png(hankel.block)
-        files["singular-values.svg"] = singular_values_svg(
-            hankel, result.recipe.learning.rank
-        ).encode()
-    linear = (
-        linear_loss(hankel, result.recipe.learning.rank)
-        if hankel is not None and result.report.logs
-        else None
-    )
-    files |= {
-        f"{measure.replace(' ', '-')}.svg": figure.encode()
-        for measure, figure in loss_svgs(result.report, linear).items()
+    return {
+        f"{name}.{suffix}": content
+        for name, figure in run_figures(result, hankel).items()
+        for suffix, content in figure.files(("pdf", "svg")).items()
     }
-    return files
 
 
 def _test_words(test: TestSet) -> Words:

@@ -20,20 +20,18 @@ from .script import INSTALL, UPLOADS, import_line, recipe_code, shelf_line
 
 NAMES = (
     "evaluate",
-    "heat_map_png",
     "linear_loss",
-    "loss_svgs",
+    "plot",
     "prepare",
     "reference_models",
     "run",
-    "singular_values_svg",
 )
 SETUP = """\
 import json
 from dataclasses import asdict
 from pathlib import Path
 
-from IPython.display import SVG, Image, Markdown, display
+from IPython.display import Markdown, display
 
 {imports}
 {shelf}
@@ -46,14 +44,14 @@ print(f"{{data.train.num_strings:,}} training strings, {{len(data.train.words):,
 print(f"{{data.test.sample.num_strings:,}} test strings")"""  # noqa: E501
 HANKEL = """\
 print(f"{hankel.num_prefixes:,} prefixes, {hankel.num_suffixes:,} suffixes")
-Image(heat_map_png(hankel.block, 480))"""
-SVD = "SVG(singular_values_svg(hankel, recipe.learning.rank))"
+plot.hankel(hankel);"""
+SVD = "plot.singular_values(hankel, rank=recipe.learning.rank);"
 LEARN = """\
 result = run(recipe, prepared=prepared{files})
 for note in result.notes:
     print(note)
-for figure in loss_svgs(result.report{linear}).values():
-    display(SVG(figure))"""
+for measure in dict.fromkeys(log.measure for log in result.report.logs):
+    plot.losses(result.report, measure=measure{linear})"""
 COLUMNS = (
     "log2_pauto",
     "wer",
@@ -79,15 +77,15 @@ def notebook(recipe: Recipe) -> str:
     files = ", files=files" if recipe.data.uploads else ""
     learning = recipe.learning
     has_linear = learning.networks and learning.needs_hankel
-    linear = ", linear_loss(hankel, recipe.learning.rank)" if has_linear else ""
+    linear = ", linear_loss=linear_loss(hankel, recipe.learning.rank)" if has_linear else ""
     cells = [
         _text(
             f"# A run of NL-WFA Lab {__version__}: {recipe.title}\n\n"
             "The first cell has every option of the experiment. Change one and run all cells "
             "again; "
             "the same options always give the same model.\n\n"
-            "The notebook needs Jupyter (`pip install jupyterlab`) and the lab's library, in a "
-            f"version like this one: run {INSTALL}."
+            "The notebook needs Jupyter and Matplotlib (`pip install jupyterlab matplotlib`) and "
+            f"the lab's library, in a version like this one: run {INSTALL}."
             + (
                 f" It reads uploaded files from a folder `{UPLOADS}` next to it, as in the "
                 "download *Everything*."
@@ -116,8 +114,8 @@ def notebook(recipe: Recipe) -> str:
                 f"column for each suffix $v$. An entry is {entries(recipe.hankel)}. "
                 f"{marks(recipe.hankel)}\n\n"
                 "Dark is large (on a logarithmic scale), white is 0, red is negative. In a "
-                "large matrix, each pixel shows the "
-                "largest of the entries that it covers."
+                "large matrix, each cell of the image "
+                "shows the largest of the entries that it covers."
             ),
             _code(HANKEL),
             _text(

@@ -1,6 +1,6 @@
 """Write a run as one self-contained HTML file: no script, no font, no network.
 
-The template escapes all but our drawings.
+The template escapes everything. Figures are SVG in data URIs, where no script of theirs could run.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..files import __version__, file_label
 from ..hankel.matrix import HankelMatrix
-from ..learning.spectral import linear_loss
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagnostic
 from ..metrics.intervals import intervals, string_scores
 from ..metrics.score_table import SCORES, Scores
 from ..metrics.tables import format_score
 from ..sources.recognition import reading_of
-from .svg import heat_map_png, loss_svgs, singular_values_svg
+from .figures import RunFigure, run_figures
 
 LIBRARIES = ("numpy", "scipy", "torch")
 TEMPLATE = Path(__file__).with_name("report.html")
@@ -75,11 +74,8 @@ def report(
         for option, value in options(recipe).items()
         if value != NO_EFFECT
     }
-    linear = (
-        linear_loss(hankel, recipe.learning.rank)
-        if hankel is not None and result.report.logs
-        else None
-    )
+    figures = {name: _picture(figure) for name, figure in run_figures(result, hankel).items()}
+    matrix = [figures.pop(name) for name in ("hankel", "singular-values") if name in figures]
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
@@ -103,8 +99,9 @@ def report(
         covers=COVERS,
         soundness=list(_soundness(diagnostics, result.model.num_states, recipe.learning.rank)),
         has_radius=diagnostics.spectral_radius is not None,
-        **_matrix(hankel, recipe.learning.rank),
-        losses=list(loss_svgs(result.report, linear).values()),
+        matrix=matrix,
+        size="" if hankel is None else _size(hankel),
+        losses=list(figures.values()),
         stages=[as_sentence(log.summary) for log in result.report.logs],
         settings=options_used.items(),
         software=[("NL-WFA Lab", __version__), ("Python", platform.python_version()), *libraries],
@@ -114,18 +111,13 @@ def report(
     )
 
 
-def _matrix(hankel: HankelMatrix | None, rank: int) -> dict[str, str]:
-    """Make the heat map as base64, the size in words, and the bars of singular values; empty
-    without a matrix.
-    """
-    if hankel is None:
-        return {}
-    return {
-        "heat_map": b64encode(heat_map_png(hankel.block)).decode(),
-        "size": f"{hankel.num_prefixes:,} prefixes (rows) × {hankel.num_suffixes:,} suffixes "
-        "(columns)",
-        "singular_values": singular_values_svg(hankel, rank),
-    }
+def _picture(figure: RunFigure) -> tuple[str, str]:
+    """Return a figure's title and its SVG in base64."""
+    return figure.title, b64encode(figure.files(("svg",))["svg"]).decode()
+
+
+def _size(hankel: HankelMatrix) -> str:
+    return f"{hankel.num_prefixes:,} prefixes (rows) × {hankel.num_suffixes:,} suffixes (columns)"
 
 
 def _strings(scores: Scores) -> str:

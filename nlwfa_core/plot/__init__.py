@@ -1,13 +1,17 @@
-"""Draw figures for papers with Matplotlib: each function takes Axes, or makes new ones, draws on
-them and returns them.
+"""Draw figures for papers and reports with Matplotlib: each function takes Axes, or makes new ones,
+draws on them and returns them.
 
 New Axes are as wide as a column of a two-column page (`WIDTH`), in the small type of captions
 (`STYLE`). `save` writes a figure at a size in inches: as PDF with TrueType fonts (type 42), which
 publishers ask for, as SVG, PGF or PNG. Any other setting is that of Matplotlib.
 
 The functions draw what the lab's pages draw, with the same colours: a Hankel matrix, its singular
-values, the states of prefixes, the ways of strings through the states, an automaton's graph, and
-scores with their intervals over seeds. Needs the extra [plot].
+values, the losses of training, the states of prefixes, the ways of strings through the states, an
+automaton's graph, and scores with their intervals over seeds. Needs the extra [plot].
+
+New Axes are those of pyplot, so notebooks show them. A server's threads call `render` instead,
+which makes no figure of pyplot. Matplotlib's settings belong to the whole process, so a lock lets
+only one thread at a time draw in `STYLE`.
 """
 
 from __future__ import annotations
@@ -17,19 +21,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from ..display.layout import LINE, RADIUS
+from ..display.lens import pool
 from ..display.palette import (
     ACCENT,
     BLUES,
+    CLASSES,
     COLOURS,
     DASHES,
     GREY,
+    LINEAR_LOSS,
     MARK,
     MARKERS,
     class_colours,
@@ -38,8 +48,17 @@ from ..display.palette import (
 )
 from ..display.projection import colouring, prefix_states, project
 from ..display.walk import automaton_graph
-from ..errors import RecipeError, check_at_least, check_extra, check_one_of, check_type
+from ..errors import (
+    RecipeError,
+    check_at_least,
+    check_extra,
+    check_one_of,
+    check_type,
+    printable,
+)
 from ..hankel.matrix import HankelMatrix
+from ..learning.fitting import FitReport
+from ..learning.progress import RELATIVE, loss_points
 from ..learning.spectral import truncated_svd, weighted_block
 from ..metrics.intervals import CONFIDENCE, Interval
 from ..metrics.seeds import Spread
@@ -52,7 +71,13 @@ from ..strings.words import LAMBDA, Alphabet, FloatArray, Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+# Name of a line -> x -> a number, the numbers of all seeds, their `Spread`, or an `Interval`.
+Score: TypeAlias = float | Iterable[float] | Interval | Spread
+Scores: TypeAlias = Mapping[str, Mapping[float, Score] | Mapping[int, Score]]
+# A function that draws on a figure.
+Drawing: TypeAlias = "Callable[[Figure], object]"
 P = ParamSpec("P")
 R = TypeVar("R")
 WIDTH, HEIGHT = 3.4, 2.5  # inches
@@ -75,16 +100,24 @@ STYLE: dict[Any, Any] = {  # settings of Matplotlib
 }
 MAX_TICKS = 12  # of a logarithmic axis that has a tick for each x
 MAX_NAMES = 25  # rows or columns of a matrix; more have numbers, not names
+MAX_LETTERS = 16  # of a row's or column's name
+MAX_CELLS = 1000  # rows or columns of a matrix's image; about what a column can show at 300 dpi
+DIGIT = 0.06  # the width of a tick's digit in inches
+ROW = 0.07  # the height of a row of ∞, as a share of the Axes' height
 SHAPES = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "x": "x", "pentagon": "p", "star": "*", "cross": "P",  # noqa: E501
 }  # fmt: skip
 MATHS = {"α₀": r"$\alpha_0$", "α∞": r"$\alpha_\infty$"}
 LINES = {"solid": "-", "dash": "--", "dot": ":"}
+# Matplotlib's settings are one dictionary for all threads.
+_LOCK = RLock()
 
 
 @contextmanager
 def style() -> Iterator[None]:
     """Use the settings of `STYLE` for all figures that are made within a `with` statement.
+
+    Other threads wait for its end before they draw in `STYLE`.
 
     >>> import matplotlib as mpl
     >>> with style():
@@ -94,7 +127,7 @@ def style() -> Iterator[None]:
     check_extra("plot", "matplotlib")
     import matplotlib as mpl
 
-    with mpl.rc_context(STYLE):
+    with _LOCK, mpl.rc_context(STYLE):
         yield
 
 
@@ -106,7 +139,8 @@ def _in_style(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def draw(*arguments: P.args, **options: P.kwargs) -> R:
-        if signature.bind(*arguments, **options).arguments.get("ax") is not None:
+        named = signature.bind(*arguments, **options).arguments
+        if named.get("ax") is not None or named.get("axes") is not None:
             return function(*arguments, **options)
         with style():
             return function(*arguments, **options)
@@ -125,14 +159,18 @@ def new_axes(width: float = WIDTH, height: float = HEIGHT) -> Axes:
     width, height : float
         The size of the figure in inches.
     """
-    for name, size in (("width", width), ("height", height)):
-        check_type(name, size, float)
-        check_at_least(name, size, 0.1)
+    _check_size(width, height)
     with style():
         import matplotlib.pyplot as plt
 
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def _check_size(width: float, height: float) -> None:
+    for name, size in (("width", width), ("height", height)):
+        check_type(name, size, float)
+        check_at_least(name, size, 0.1)
 
 
 def save(
@@ -174,10 +212,68 @@ def save(
         figure.set_size_inches(
             own_width if width is None else width, own_height if height is None else height
         )
-    date = {".pdf": "CreationDate", ".svg": "Date"}.get(target.suffix)
     with style():
-        figure.savefig(target, dpi=300, metadata={date: None} if date else None)
+        _write(figure, target, target.suffix.removeprefix("."))
     return target
+
+
+def render(
+    draw: Drawing,
+    formats: Sequence[str] = ("svg",),
+    *,
+    width: float = WIDTH,
+    height: float = HEIGHT,
+    title: str = "",
+) -> dict[str, bytes]:
+    """Draw a figure and return its files. Unlike `new_axes` this uses no pyplot, so threads may
+    call it at the same time; they draw one after the other.
+
+    The same figure gives the same bytes.
+
+    >>> files = render(lambda figure: singular_values(np.eye(3), figure.subplots()), ["pdf", "svg"])
+    >>> files["pdf"][:4], b"singular value</text>" in files["svg"]
+    (b'%PDF', True)
+
+    Parameters
+    ----------
+    draw : callable
+        Draws on an empty Figure of Matplotlib.
+    formats : sequence of str
+        "pdf", "svg", "pgf", "eps" or "png".
+    width, height : float
+        The size in inches.
+    title : str
+        What screen readers call the figure: the title in an SVG, PDF or PNG file.
+
+    Returns
+    -------
+    dict
+        Format -> bytes of the file.
+
+    Raises
+    ------
+    RecipeError
+        If Matplotlib does not write a format.
+    """
+    _check_size(width, height)
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height), layout="constrained")
+        for name in formats:
+            check_one_of("a format", name, sorted(figure.canvas.get_supported_filetypes()))
+        draw(figure)
+        files = {}
+        for name in formats:
+            _write(figure, file := BytesIO(), name, title)
+            files[name] = file.getvalue()
+    return files
+
+
+def _write(figure: Figure, target: Path | BytesIO, suffix: str, title: str = "") -> None:
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}.get(suffix)
+    metadata = {**dates, **({"Title": title} if title else {})} if dates is not None else None
+    figure.savefig(target, format=suffix, dpi=300, metadata=metadata)
 
 
 @_in_style
@@ -185,7 +281,8 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
     """Draw a Hankel matrix as an image: rows are prefixes, columns are suffixes.
 
     Positive entries are blue and 0 is white; if some are negative, those are red. Up to `MAX_NAMES`
-    rows or columns have names.
+    rows or columns have names. In a matrix of more than `MAX_CELLS` rows or columns, a cell shows
+    the largest of the entries that it covers.
 
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> strings = ["ab", "ab", "b", "abb"]
@@ -206,7 +303,8 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
     RecipeError
         If the array does not have two dimensions, or has an entry that is not finite.
     """
-    values = _entries(matrix)
+    pooled = pool(_entries(matrix), MAX_CELLS, MAX_CELLS)
+    values, (num_rows, num_columns) = pooled.values, pooled.shape
     axes = _axes(ax)
     from matplotlib import colors
     from matplotlib.ticker import MaxNLocator
@@ -214,25 +312,36 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
     sizes, negative = np.abs(values[values != 0]), bool((values < 0).any())
     largest = float(sizes.max(initial=0.0)) or 1.0
     least = float(sizes.min(initial=largest))
-    blues = colors.LinearSegmentedColormap.from_list(
-        "blues", BLUES if log else ("#ffffff", *BLUES)
-    ).with_extremes(bad="#ffffff")
+    colour_map: str | colors.Colormap = "RdBu"
     norm: colors.Normalize
+    shown = values
     if negative:
         norm = (
             colors.SymLogNorm(max(least, largest / 1e4), vmin=-largest, vmax=largest)
             if log
             else colors.Normalize(-largest, largest)
         )
-        image = axes.imshow(values, cmap="RdBu", norm=norm, aspect="auto", interpolation="nearest")
     else:
+        colour_map = colors.LinearSegmentedColormap.from_list(
+            "blues", BLUES if log else ("#ffffff", *BLUES)
+        ).with_extremes(bad="#ffffff")
         norm = (
             colors.LogNorm(least if least < largest else largest / 10, largest)
             if log
             else colors.Normalize(0.0, largest)
         )
         shown = np.ma.masked_equal(values, 0.0) if log else values
-        image = axes.imshow(shown, cmap=blues, norm=norm, aspect="auto", interpolation="nearest")
+    # the last tile may reach beyond the matrix
+    right, bottom = values.shape[1] * pooled.column_factor, values.shape[0] * pooled.row_factor
+    image = axes.imshow(
+        shown,
+        cmap=colour_map,
+        norm=norm,
+        aspect="auto",
+        interpolation="nearest",
+        extent=(-0.5, right - 0.5, bottom - 0.5, -0.5),
+    )
+    axes.set(xlim=(-0.5, num_columns - 0.5), ylim=(num_rows - 0.5, -0.5))
     axes.set(xlabel="suffix", ylabel="prefix")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
@@ -241,14 +350,14 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
         if len(basis.suffixes) <= MAX_NAMES:
             axes.set_xticks(
                 range(len(basis.suffixes)),
-                _names(basis.suffixes, basis.alphabet),
+                _names(basis.suffixes, basis.alphabet, MAX_LETTERS),
                 rotation=90,
                 family="monospace",
             )
         if len(basis.prefixes) <= MAX_NAMES:
             axes.set_yticks(
                 range(len(basis.prefixes)),
-                _names(basis.prefixes, basis.alphabet),
+                _names(basis.prefixes, basis.alphabet, MAX_LETTERS),
                 family="monospace",
             )
     if (figure := axes.get_figure()) is not None:
@@ -287,11 +396,7 @@ def singular_values(
     for name, value in (("number", number), ("rank", 1 if rank is None else rank)):
         check_type(name, value, int)
         check_at_least(name, value, 1)
-    block = (
-        weighted_block(matrix)
-        if isinstance(matrix, HankelMatrix)
-        else sparse.csr_array(_entries(matrix))
-    )
+    block = weighted_block(matrix) if isinstance(matrix, HankelMatrix) else _entries(matrix)
     svd = truncated_svd(block, min(number, *block.shape))
     values = svd.singular_values[: svd.numerical_rank]
     axes = _axes(ax)
@@ -314,6 +419,69 @@ def singular_values(
     axes.set(xlabel="number", ylabel="singular value")
     if rank is not None:
         axes.legend(frameon=False)
+    return axes
+
+
+@_in_style
+def losses(
+    report: FitReport,
+    ax: Axes | None = None,
+    *,
+    measure: str | None = None,
+    linear_loss: float | None = None,
+) -> Axes:
+    """Draw the losses of training after each epoch: a line for each stage that has the same measure
+    of loss. A stage that was solved exactly is a point.
+
+    Relative losses are on logarithmic axes; other measures are on linear ones.
+
+    >>> from nlwfa_core import fit
+    >>> size = {"rank": 2, "epochs_factorisation": 3, "epochs_transitions": 3}
+    >>> ax = losses(fit(["ab", "ab", "b", "abb"], "both.non", **size).report, linear_loss=0.1)
+    >>> [line.get_label() for line in ax.lines]
+    ['factorisation', 'transitions', 'SP, same rank']
+
+    Parameters
+    ----------
+    report : FitReport
+    ax : Axes, optional
+    measure : str, optional
+        The measure of loss, one of those in `report.logs`; by default the first one.
+    linear_loss : float, optional
+        SP's loss at the same rank (`learning.spectral.linear_loss`). It is drawn as a line if the
+        factorisation is among the stages.
+
+    Raises
+    ------
+    RecipeError
+        If nothing was trained, or no stage has this measure.
+    """
+    check_type("report", report, FitReport)
+    measures = list(dict.fromkeys(log.measure for log in report.logs))
+    if not measures:
+        raise RecipeError(f"{report.learner} has no losses to draw: it was not trained in epochs")
+    if measure is None:
+        measure = measures[0]
+    check_one_of("measure", measure, measures)
+    logs = [log for log in report.logs if log.measure == measure]
+    axes = _axes(ax)
+    if measure == RELATIVE:
+        axes.set(xscale="log", yscale="log")
+    for number, log in enumerate(logs):
+        points = loss_points(*log.thinned(), measure)
+        axes.plot(
+            [epoch for epoch, _ in points],
+            [loss for _, loss in points],
+            "o" if len(points) == 1 else "-",
+            color=CLASSES[number % len(CLASSES)],
+            label=log.stage,
+        )
+    if linear_loss is not None and any(log.stage == "factorisation" for log in logs):
+        check_type("linear_loss", linear_loss, float)
+        for _, loss in loss_points([1], [linear_loss], measure):
+            axes.axhline(loss, color=GREY, linestyle=LINES[DASHES[LINEAR_LOSS]], label=LINEAR_LOSS)
+    axes.set(xlabel="epoch", ylabel=measure)
+    axes.legend(frameon=False)
     return axes
 
 
@@ -361,7 +529,9 @@ def states(
     if all(isinstance(kind, str) for kind in kinds):
         for name, own in class_colours(map(str, kinds)).items():
             chosen = points[[kind == name for kind in kinds]]
-            axes.scatter(chosen[:, 0], chosen[:, 1], s=9, color=own, label=name, linewidths=0)
+            axes.scatter(
+                chosen[:, 0], chosen[:, 1], s=9, color=own, label=_literal(name), linewidths=0
+            )
         axes.legend(frameon=False, title=colour, markerscale=1.5, handletextpad=0.2)
     else:
         drawn = axes.scatter(
@@ -493,7 +663,7 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
         )
         axes.add_patch(Polygon(arrow["head"], facecolor=colour, linewidth=0))
         if arrow["free"]:
-            label = "\n".join(f"{symbol} {weight}" for symbol, weight in arrow["lines"])
+            label = "\n".join(f"{_literal(symbol)} {weight}" for symbol, weight in arrow["lines"])
             x, y = arrow["at"]
             axes.text(x, y, label, ha="center", va="center", size=font, family="monospace")
     for node in graph.view["nodes"]:
@@ -522,7 +692,7 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
 
 @_in_style
 def curves(
-    scores: Mapping[str, Mapping[float, float | Iterable[float] | Interval | Spread]],
+    scores: Scores,
     ax: Axes | None = None,
     *,
     x_label: str = "rank",
@@ -562,60 +732,83 @@ def curves(
     RecipeError
         If a list of numbers is empty, or the confidence is not between 0 and 1.
     """
-    from matplotlib.ticker import MaxNLocator
-
     check_type("scores", scores, Mapping)
     axes = _axes(ax)
-    spare = iter([colour for name, colour in COLOURS.items() if name not in scores])
-    for name, points in scores.items():
-        kind = kind_of(name)
-        colour = colour_of(name) if kind in COLOURS else next(spare, GREY)
-        ordered = sorted(points.items())
-        bands = [_band(name, x, value, confidence) for x, value in ordered]
-        xs = np.array([x for x, _ in ordered], dtype=float)
-        middles = np.array([band.estimate for band, _ in bands])
-        axes.plot(
-            xs,
-            middles,
-            LINES[DASHES.get(kind, "solid")],
-            color=colour,
-            label=name,
-            marker=SHAPES.get(MARKERS.get(kind, ""), ""),
-        )
-        lows, highs = (
-            np.array([getattr(band, end) for band, _ in bands]) for end in ("low", "high")
-        )
-        wide = np.isfinite(lows) & np.isfinite(highs)
-        if (wide & (lows < highs)).any():
-            axes.fill_between(
-                xs, lows, highs, where=wide.tolist(), color=colour, alpha=0.15, linewidth=0
-            )
-        for x, (_, infinite) in zip(xs.tolist(), bands, strict=True):
-            if infinite:
-                axes.text(
-                    x,
-                    0.99,
-                    "∞",
-                    color=colour,
-                    ha="center",
-                    va="top",
-                    transform=axes.get_xaxis_transform(),
-                )
+    _draw_curves([scores], [axes], log_x, log_y, confidence)
     axes.set(xlabel=x_label, ylabel=y_label)
-    ticks = sorted({x for points in scores.values() for x in points})
-    locator = axes.xaxis.get_major_locator()
-    if isinstance(locator, MaxNLocator) and all(float(x).is_integer() for x in ticks):
-        locator.set_params(integer=True)
-    if log_x:
-        axes.set_xscale("log")
-        if len(ticks) <= MAX_TICKS:
-            axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
-            axes.xaxis.minorticks_off()
-    if log_y:
-        axes.set_yscale("log")
     if scores:
         axes.legend(frameon=False)
     return axes
+
+
+@_in_style
+def panels(
+    scores: Mapping[str, Scores],
+    axes: Sequence[Axes] | None = None,
+    *,
+    x_label: str = "rank",
+    y_label: str = "score",
+    log_x: bool = False,
+    log_y: bool = False,
+    confidence: float = CONFIDENCE,
+) -> list[Axes]:
+    """Draw curves in panels side by side, with the same y-axis and one legend above them.
+
+    Each panel is as in `curves`. Bands that are far wider than the differences between the means
+    are cut at the edge. On a logarithmic y-axis, values at or below 0 are left out.
+
+    >>> first, second = panels({"few": {"SP": {1: 0.5, 2: 0.3}}, "many": {"SP": {1: 0.4}}})
+    >>> first.get_title(), second.get_title(), first.get_ylim() == second.get_ylim()
+    ('few', 'many', True)
+
+    Parameters
+    ----------
+    scores : mapping
+        Title of a panel -> scores as in `curves`.
+    axes : sequence of Axes, optional
+        As many as there are panels.
+    x_label, y_label, log_x, log_y, confidence
+        As in `curves`.
+
+    Raises
+    ------
+    RecipeError
+        As in `curves`; or if there is no panel, or not one of the Axes for each.
+    """
+    check_type("scores", scores, Mapping)
+    if not scores:
+        raise RecipeError("panels need at least one panel; got none")
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        size = len(scores) * WIDTH / 2, HEIGHT
+        _, grid = plt.subplots(
+            1, len(scores), sharey=True, squeeze=False, figsize=size, layout="constrained"
+        )
+        axes = grid[0].tolist()
+    every = [_axes(ax) for ax in axes]
+    if len(every) != len(scores):
+        raise RecipeError(
+            f"each panel needs Axes of its own; got {len(every)} Axes for {len(scores)} panels"
+        )
+    _draw_curves(list(scores.values()), every, log_x, log_y, confidence, cut=True)
+    for ax, title in zip(every, scores, strict=True):
+        ax.set(xlabel=x_label, title=title)
+    every[0].set_ylabel(y_label)
+    lines = {str(line.get_label()): line for ax in every for line in ax.lines}
+    figure = every[0].get_figure(root=True)
+    if lines and figure is not None:
+        # the width of a name's entry is about that of its letters and 0.6 inches more
+        entry = 0.6 + 0.06 * max(map(len, lines))
+        columns = max(1, min(len(lines), int(figure.get_size_inches()[0] / entry)))
+        figure.legend(
+            list(lines.values()),
+            list(lines),
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+        )
+    return every
 
 
 def _axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
@@ -629,6 +822,162 @@ def _axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes
             f"ax must be Axes of Matplotlib, as plt.subplots() makes them; got {type(ax).__name__}"
         )
     return ax
+
+
+def _draw_curves(
+    panels: Sequence[Scores],
+    axes: Sequence[Axes],
+    log_x: bool,
+    log_y: bool,
+    confidence: float,
+    cut: bool = False,
+) -> None:
+    """Draw the lines, bands and ∞ of each panel on its Axes; `cut`: at the same limits of y, which
+    cut wide bands.
+    """
+    bands = [
+        {
+            name: [
+                (float(x), *_band(name, x, value, confidence))
+                for x, value in sorted(points.items())
+            ]
+            for name, points in scores.items()
+        }
+        for scores in panels
+    ]
+    names = dict.fromkeys(chain.from_iterable(panels))
+    spare = iter([colour for name, colour in COLOURS.items() if name not in names])
+    colours = {
+        name: colour_of(name) if kind_of(name) in COLOURS else next(spare, GREY) for name in names
+    }
+    # those with a score of ∞; each has its own row at the upper edge
+    infinite = [
+        name
+        for name in names
+        if any(beyond for lines in bands for *_, beyond in lines.get(name, ()))
+    ]
+    visible = [
+        band
+        for lines in bands
+        for line in lines.values()
+        for _, band, _ in line
+        if np.isfinite(band.estimate) and (band.estimate > 0 or not log_y)
+    ]
+    limits = _limits(visible, log_y) if visible else None
+    floor = (1.0 if limits is None else limits[0]) if log_y else None
+    for ax, lines in zip(axes, bands, strict=True):
+        if log_x:
+            ax.set_xscale("log")
+        if log_y:
+            ax.set_yscale("log")
+        for name, line in lines.items():
+            _draw_line(ax, name, colours[name], line, floor)
+        _set_ticks(ax, sorted({x for line in lines.values() for x, *_ in line}), log_x)
+    for ax, lines in zip(axes, bands, strict=True):
+        if cut and limits is not None:
+            ax.set_ylim(*limits)
+        if infinite:
+            _make_room(ax, ROW * len(infinite))
+        for name, line in lines.items():
+            for x in [x for x, _, beyond in line if beyond]:
+                ax.text(
+                    x,
+                    1 - ROW * (infinite.index(name) + 0.5),
+                    "∞",
+                    color=colours[name],
+                    ha="center",
+                    va="center",
+                    transform=ax.get_xaxis_transform(),
+                )
+
+
+def _draw_line(
+    ax: Axes,
+    name: str,
+    colour: str,
+    points: Sequence[tuple[float, Interval, bool]],
+    floor: float | None,
+) -> None:
+    """Draw a line through the means, with its markers and its band. On a logarithmic axis, means at
+    or below 0 are left out, and a band whose end is there goes down to `floor`.
+    """
+    kind = kind_of(name)
+    # (num_points, 4): x, and the middle and the ends of the interval
+    values = np.array([(x, band.estimate, band.low, band.high) for x, band, _ in points])
+    xs, middles, lows, highs = values.reshape(-1, 4).T
+    if floor is not None:
+        middles = np.where(middles > 0, middles, np.nan)
+        lows, highs = np.where(lows > 0, lows, floor), np.where(highs > 0, highs, floor)
+    ax.plot(
+        xs,
+        middles,
+        LINES[DASHES.get(kind, "solid")],
+        color=colour,
+        label=name,
+        marker=SHAPES.get(MARKERS.get(kind, ""), ""),
+    )
+    # the x of an infinite score is visible, too
+    ax.update_datalim([(x, 0.0) for x in xs if x > 0 or ax.get_xscale() == "linear"], updatey=False)
+    ax.autoscale_view()
+    finite = np.isfinite(middles) & np.isfinite(lows) & np.isfinite(highs)
+    if (finite & (lows < highs)).any():
+        ax.fill_between(
+            xs, lows, highs, where=finite.tolist(), color=colour, alpha=0.15, linewidth=0
+        )
+
+
+def _set_ticks(ax: Axes, xs: Sequence[float], log: bool) -> None:
+    """Put ticks at whole numbers if every x is one, and on a logarithmic axis at each x, unless
+    there are many; those too near to the tick before have no number.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    locator = ax.xaxis.get_major_locator()
+    if isinstance(locator, MaxNLocator) and all(x.is_integer() for x in xs):
+        locator.set_params(integer=True)
+    if not log or not 0 < len(xs) <= MAX_TICKS:
+        return
+    figure = ax.get_figure(root=True)
+    width = ax.get_position().width * (WIDTH if figure is None else figure.get_size_inches()[0])
+    labels = [f"{xs[0]:g}"]
+    last = xs[0]
+    for x in xs[1:]:
+        label = f"{x:g}"
+        gap = width * np.log(x / last) / np.log(xs[-1] / xs[0]) if last > 0 else width
+        labels.append(label if gap > DIGIT * (len(label) + 1) else "")
+        last = x if labels[-1] else last
+    ax.set_xticks(xs, labels)
+    ax.xaxis.minorticks_off()
+
+
+def _limits(bands: Sequence[Interval], log: bool) -> tuple[float, float]:
+    """Find the limits of a y-axis that shows all means, and the bands as far as they take at most
+    as much room again as the means. On a logarithmic axis it need not show the bands.
+
+    The interval of two or three seeds may be far wider than the differences between models.
+
+    >>> _limits([Interval(1, 1, 1), Interval(2, -10, 14)], False)
+    (0.4, 2.6)
+    """
+    means = [band.estimate for band in bands]
+    low, high = min(means), max(means)
+    if log:
+        margin = (high / low) ** 0.05 if low < high else 2.0
+        return low / margin, high * margin
+    room = (high - low) / 2
+    least, most = min(band.low for band in bands), max(band.high for band in bands)
+    if room:
+        least, most = max(least, low - room), min(most, high + room)
+    margin = 0.05 * (most - least) or 0.05 * abs(most) or 1.0
+    return least - margin, most + margin
+
+
+def _make_room(ax: Axes, share: float) -> None:
+    """Raise the upper limit of the y-axis: a share of the Axes is then above what was visible."""
+    scale = ax.yaxis.get_transform()
+    low, high = scale.transform(ax.get_ylim())
+    _, top = scale.inverted().transform((low, low + (high - low) / (1 - share)))
+    ax.set_ylim(top=top)
 
 
 def _band(
@@ -653,25 +1002,27 @@ def _band(
     return spread.interval(confidence) or Interval(mean, mean, mean), spread.num_infinite > 0
 
 
-def _entries(matrix: HankelMatrix | FloatArray) -> FloatArray:
-    """Return a matrix's entries as an array, shape (num_prefixes, num_suffixes)."""
-    try:
-        values: FloatArray = np.asarray(
-            matrix.block.toarray() if isinstance(matrix, HankelMatrix) else matrix, dtype=float
-        )
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"matrix must be a HankelMatrix or an array of numbers; got {type(matrix).__name__}"
-        ) from None
-    if values.ndim != 2 or not values.size:
-        raise RecipeError(
-            f"matrix must have two dimensions and at least one entry; got shape {values.shape}"
-        )
-    if not np.isfinite(values).all():
+def _entries(matrix: HankelMatrix | FloatArray) -> sparse.csr_array:
+    """Return a matrix's entries, shape (num_prefixes, num_suffixes)."""
+    if isinstance(matrix, HankelMatrix):
+        entries = matrix.block
+    else:
+        try:
+            values = np.asarray(matrix, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"matrix must be a HankelMatrix or an array of numbers; got {type(matrix).__name__}"
+            ) from None
+        if values.ndim != 2 or not values.size:
+            raise RecipeError(
+                f"matrix must have two dimensions and at least one entry; got shape {values.shape}"
+            )
+        entries = sparse.csr_array(values)
+    if not np.isfinite(entries.data).all():
         raise RecipeError(
             "all entries of a matrix must be finite to be drawn; got nan or an infinite one"
         )
-    return values
+    return entries
 
 
 def _without_rounding(weights: FloatArray) -> FloatArray:
@@ -695,10 +1046,16 @@ def _prefixes(
     return Words.of(rows), alphabet or strings.alphabet
 
 
-def _names(words: Words, alphabet: Alphabet | None) -> Sequence[str]:
-    if alphabet is not None:
-        return [alphabet.decode(word) for word in words]
-    return [" ".join(map(str, word)) or LAMBDA for word in words]
+def _names(words: Words, alphabet: Alphabet | None, longest: int | None = None) -> list[str]:
+    """Name strings; a name of more than `longest` letters ends in "…"."""
+    names = [
+        " ".join(map(str, word)) or LAMBDA if alphabet is None else printable(alphabet.decode(word))
+        for word in words
+    ]
+    return [
+        _literal(name if longest is None or len(name) <= longest else f"{name[: longest - 1]}…")
+        for name in names
+    ]
 
 
 def _name_components(axes: Axes, explained: FloatArray) -> None:
@@ -707,3 +1064,10 @@ def _name_components(axes: Axes, explained: FloatArray) -> None:
         for number, share in enumerate(explained.tolist(), 1)
     )
     axes.set(xlabel=first, ylabel=second)
+
+
+def _literal(text: str) -> str:
+    """Escape text of other people: Matplotlib reads $…$ as mathematics, and no control character
+    may be in an SVG file.
+    """
+    return printable(text).replace("$", r"\$")

@@ -21,7 +21,9 @@ from nlwfa_core.export.notebook import notebook
 from nlwfa_core.export.report import report
 from nlwfa_core.export.script import UPLOADS, script
 from nlwfa_core.files import zipped
+from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
+from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.models.wfa import WFA
@@ -55,6 +57,8 @@ class FinishedRun:
     result: Result
     data: Data
     hankel: HankelMatrix | None
+    # of the matrix in the figures, which the model need not have been learned from
+    matrix_recipe: HankelRecipe
     references: dict[str, Scores]
     link: str
     # SHA-256 -> title of uploaded files; read beforehand, because a download runs outside the
@@ -71,6 +75,12 @@ class FinishedRun:
             {self.result.recipe.title: self.result.scores} | self.references
         )
 
+    def figures(self) -> dict[str, bytes]:
+        hankel = self.hankel
+        if hankel is None:
+            hankel = build_hankel(self.data.train, self.matrix_recipe)
+        return figure_files(self.result, hankel)
+
     def everything(self) -> bytes:
         recipe = self.result.recipe
         files = {
@@ -82,7 +92,7 @@ class FinishedRun:
         parts = {
             "model": model_files(self.result),
             "data": data_files(self.data),
-            "figures": figure_files(self.result, self.hankel),
+            "figures": self.figures(),
         }
         files |= {
             f"{folder}/{name}": content
@@ -174,6 +184,7 @@ def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
         result,
         context.data,
         hankel,
+        context.matrix_recipe,
         context.reference_scores,
         link,
         uploads.titles(recipe),
@@ -183,6 +194,10 @@ def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
 def results(run: FinishedRun) -> list[Card]:
     """Make the cards of a finished run's downloads, whose files are made on demand."""
     linear = isinstance(run.result.model, WFA)
+    drawn = "The Hankel matrix and its singular values"
+    if run.result.report.logs:
+        drawn = "The Hankel matrix, its singular values and the losses of training"
+    figures = f"{drawn}, each as PDF and SVG, ready for a paper."
     model = "Weights (safetensors) and their meaning (JSON), for nlwfa_core.load"
     return [
         Card(
@@ -211,9 +226,9 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/image:",
             "Figures",
-            "The matrix (PNG), its singular values and the losses (SVG).",
+            figures,
             "figures.zip",
-            lambda: zipped(figure_files(run.result, run.hankel)),
+            lambda: zipped(run.figures()),
         ),
         Card(
             ":material/database:",

@@ -17,9 +17,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+from nlwfa_core import plot
 from nlwfa_core.errors import RecipeError
-from nlwfa_core.export.svg import Panel, line_chart
 from nlwfa_core.files import __version__
 from nlwfa_core.learning.learners import NETWORK_LEARNERS
 from nlwfa_core.metrics.intervals import CONFIDENCE
@@ -83,6 +84,8 @@ BANDS = (
     "seeds, not the spread of single seeds. A "
     "mean of one seed, or of seeds of which one has ∞, has no band."
 )
+# Sizes in inches; the width of each panel in a chart with one, two, and three or more panels.
+PANEL_WIDTHS, PANEL_HEIGHT = (4.5, 3.3, 2.0), 3.2
 # is a comment in Markdown and in SVG
 SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")
 # The body of a page: its paragraphs, and its figures (file name -> SVG).
@@ -316,7 +319,8 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     lines = list(select(measured, settings=REFERENCE))
     body, files = [BANDS], {}
     for metric in METRICS:
-        panels, tables = [], []
+        panels: dict[str, dict[str, dict[int, Spread]]] = {}
+        tables = []
         for name, settings in experiment.settings.items():
             curves = _curves(experiment, name, runs[name], metric)
             if set(curves) == {"SP"}:  # no network has been run at all ranks yet
@@ -328,7 +332,7 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
                 for line, curve in {**curves, **references}.items()
                 if curve
             }
-            panels.append(Panel(settings.title, series))
+            panels[settings.title] = series
             if metric in FORMS and curves:
                 ties = (
                     _curves(experiment, name, runs[name], "share_tied", metric).get("SP", {})
@@ -343,14 +347,9 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
                     *_behind_baselines(curves, references, x_title),
                 ]
         title = f"{FIGURES[experiment.name].get(metric, '')}{SCORE_TITLES[metric]} by {x_title}"
-        names = "; ".join(panel.title for panel in panels)
-        description = (
-            f"Mean over seeds, with bands of the mean's {CONFIDENCE:.0%} t interval. Panels: "
-            f"{names}."
-        )
         file_name = f"{experiment.name}-{metric.replace('_', '-')}.svg"
-        files[file_name] = line_chart(
-            panels, title, description, x_title, SCORE_TITLES[metric], log_y=metric == "kl"
+        files[file_name] = _chart(
+            panels, title, x_title, SCORE_TITLES[metric], log_x=True, log_y=metric == "kl"
         )
         body += [f"## {title}", figure(title, file_name), *tables]
     return [
@@ -1047,20 +1046,13 @@ def squares_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         }
         errors[k, transform, learner] = _spreads(by_rank)
     for transform, matrix in LEARNED_FROM.items():
-        panels = [
-            Panel(
-                f"k = {k}", {learner: errors[k, transform, learner] for learner in SQUARED_LEARNERS}
-            )
+        panels = {
+            f"k = {k}": {learner: errors[k, transform, learner] for learner in SQUARED_LEARNERS}
             for k in distinct(select(measured, settings=transform), "size")
-        ]
+        }
         title = f"Error on f² by rank, learned from {matrix}"
-        description = (
-            "A panel for each number of states of f. Mean over automata, with bands of the "
-            f"mean's {CONFIDENCE:.0%} t interval; "
-            "the axis is logarithmic."
-        )
-        files[f"squared-{transform}.svg"] = line_chart(
-            panels, title, description, "rank", SCORE_TITLES[SQUARED_METRIC], log_y=True
+        files[f"squared-{transform}.svg"] = _chart(
+            panels, title, "rank", SCORE_TITLES[SQUARED_METRIC], log_x=True, log_y=True
         )
         body.append(figure(title, f"squared-{transform}.svg"))
     for k in sizes:
@@ -1199,6 +1191,20 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     | 5 | 0.433 |
     """
     return "\n".join(f"| {' | '.join(line)} |" for line in (header, ["---"] * len(header), *rows))
+
+
+def _chart(
+    panels: Mapping[str, plot.Scores], title: str, x_label: str, y_label: str, **axes: bool
+) -> str:
+    """Draw panels side by side as SVG, those that have a line; an empty one if none has."""
+    panels = {name: series for name, series in panels.items() if series} or {"": {}}
+    width = 0.7 + PANEL_WIDTHS[min(len(panels), len(PANEL_WIDTHS)) - 1] * len(panels)
+
+    def draw(figure: Any) -> None:
+        grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        plot.panels(panels, grid, x_label=x_label, y_label=y_label, **axes)
+
+    return plot.render(draw, width=width, height=PANEL_HEIGHT, title=title)["svg"].decode()
 
 
 def figure(title: str, file_name: str) -> str:

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import Recipe, RecipeError, load, options, run
+from nlwfa_core import HankelRecipe, Recipe, RecipeError, load, options, run
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import recipe_code
 from pages.shared import contents, sidebar
@@ -77,7 +77,7 @@ def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
         "report.html",
         "scores.csv",
         "data/train.txt",
-        "figures/hankel.png",
+        "figures/hankel.pdf",
     } <= set(names)
     assert (
         f"uploads/{recipe.data.upload}" in names
@@ -97,7 +97,9 @@ def test_a_pinned_run_can_be_taken_away_too() -> None:
     assert f"/train?a={recipe_code(pinned)}" in app.main.code[0].value
 
 
-def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> None:
+def test_an_opponents_run_has_the_matrix_of_its_strings_and_is_a_probabilistic_automaton(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = open_lab("take_away", **QUICK | {"num_strings": 60, "data_seed": 1023})
     recipe = recipe_of(app).with_learner("HMM")
     app = open_lab(
@@ -107,6 +109,7 @@ def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> No
     trained(app, "take_away.start")
     assert not complaints(app) and len(offered(app)) == 9
     assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
+    monkeypatch.setattr(sidebar, "matrix", lambda: HankelRecipe(num_prefixes=9, num_suffixes=9))
     names = zipfile.ZipFile(
         io.BytesIO(take_away.finished(recipe, Context(recipe).result, "").everything())
     ).namelist()
@@ -115,8 +118,9 @@ def test_an_opponents_run_has_no_matrix_and_is_a_probabilistic_automaton() -> No
         "model/automaton.openfst.txt",
         "model/automaton.dot",
         "model/automaton.tex",
+        "figures/hankel.svg",
+        "figures/singular-values.pdf",
     } <= set(names)
-    assert "figures/hankel.png" not in names
 
 
 @pytest.mark.parametrize(

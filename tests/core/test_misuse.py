@@ -207,7 +207,6 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "rank": 1,
             "transform": "none",
         },
-        "heat_map_png": {"matrix": HANKEL.matrix, "pixels": 48},
         "information_criteria": {"model": NGRAM, "strings": SAMPLE},
         "intervals": {"model": SCORES} | bootstrap,
         "learn_by_queries": {
@@ -220,7 +219,6 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
         "load_data": {"recipe": RECIPE.data},
         "load": {"path": folder / "m"},
         "load_info": {"path": folder / "m"},
-        "loss_svgs": {"report": trained.report, "linear_loss": 0.1},
         "num_parameters": {"model": NGRAM},
         "options": {"learner": "SP", "rank": 2},
         "prepare": {"recipe": RECIPE},
@@ -266,7 +264,6 @@ def _calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]
             "recipe": RECIPE,
             "metric": "wer",
         },
-        "singular_values_svg": {"hankel": HANKEL, "rank": 1},
         "string_scores": {"model": LINEAR, "test": TEST, "floor": 0.0},
         "value_scores": {"outputs": np.ones(2), "values": np.ones(2)},
         "write_ranking": {"ranking": RANKING, "alphabet": None},
