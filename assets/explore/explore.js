@@ -2288,6 +2288,7 @@ class Explore {
       which: state.score,
       margins: between[state.learner]?.[state.rank]?.[state.linear]?.[linearRank],
       tests: material.tests,
+      isFew: Boolean(material.few),
     });
     if (material.few && line.length) line.push([` · ${material.few}`, ""]);
     const told = JSON.stringify([head, line]);

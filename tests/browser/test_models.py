@@ -431,12 +431,17 @@ def test_the_headline_follows_the_score_that_is_chosen(
     )
 
 
+NO_DIFFERENCE = "level: these 250 test strings show no difference"
 CHANCE = [
     (0.1, 0.05, "the nonlinear model has 50% less error", {}),
-    (0.1, 0.05, "level, as far as 250 test strings can tell", {"margins": [0.06, 0.1, 0.1]}),
+    (0.1, 0.05, NO_DIFFERENCE, {"margins": [0.06, 0.1, 0.1]}),
     (0.1, 0.05, "the nonlinear model has 50% less error", {"margins": [0.04, 0.1, 0.1]}),
     (0.1, 0.05, "the nonlinear model has 50% less error", {"margins": [None, 0.1, 0.1]}),
-    (0.1, 0.099, "level: the curve buys nothing", {"margins": [0.2, 0.1, 0.1]}),
+    (0.1, 0.099, NO_DIFFERENCE, {"margins": [0.2, 0.1, 0.1]}),  # it may be a fifth
+    (0.1, 0.1, NO_DIFFERENCE, {"margins": [0.011, 0.1, 0.1]}),
+    (0.1, 0.1, "level: the curve buys nothing", {"margins": [0.009, 0.1, 0.1]}),  # below a tenth
+    (0.1, 0.095, "level: the curve buys nothing", {"margins": [0.002, 0.1, 0.1]}),
+    (0.1, 0.1, NO_DIFFERENCE, {"isFew": True}),
     ("∞", 0.1, "only the nonlinear model holds any string", {"margins": [0.2, 0.1, 0.1]}),
 ]
 
@@ -456,8 +461,14 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
     sure = {"margins": [0.06, 0.1, 0.1], "tests": 1_000}
     found = verdict(script, lane(0.1), lane(0.05), ranks=[9, 2], **sure)
     assert found["head"] == (
-        "2 nonlinear states are level with 9 linear ones, as far as 1,000 test strings can tell"
+        "2 nonlinear states are level with 9 linear ones: these 1,000 test strings show no "
+        "difference"
     )
+    deeper = lane(0.05, reach=4)
+    found = verdict(script, lane(0.1), deeper, ranks=[9, 2], **sure)
+    assert found["head"].endswith("show no difference, but the nonlinear ones go deeper")
+    found = verdict(script, lane(0.1), deeper, **sure)
+    assert found["head"].endswith("show no difference, but the nonlinear model goes deeper")
     others = [[0.01, 0.5, 1.0, 0, 0]]
     found = verdict(script, lane(0.1), lane(0.05), others=others, **sure)
     assert found["head"] == (
