@@ -1957,7 +1957,7 @@ class Explore {
       );
       const zero = lane?.ladder.findIndex((value) => value === 0) ?? -1;
       const reach =
-        lane && (lane.reach === null ? "" : lane.reach ? `right to ${noun} ${lane.reach}` : "wrong from the start");
+        lane && (lane.reach === null ? "" : lane.reach ? `right to ${noun} ${farthest(lane.reach, truth.length)}` : "wrong from the start");
       const text = !lane
         ? learner === "SP" && name === "nonlinear"
           ? "no curve: the same"
@@ -2285,6 +2285,7 @@ class Explore {
       others: material.others(state.learner, state.rank),
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
+      longest: material.ladder.words.length,
       which: state.score,
       margins: between[state.learner]?.[state.rank]?.[state.linear]?.[linearRank],
       tests: material.tests,

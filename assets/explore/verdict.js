@@ -18,6 +18,9 @@ const finite = (value) => typeof value === "number";
 // A score as it is written in a sentence: three decimals.
 const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "none");
 
+// How far a model is right: the chart ends at the last string.
+const farthest = (reach, longest) => (reach === longest ? `${reach} or more` : String(reach));
+
 // A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training};
 // only scores and training of a model that is not drawn.
 // ranks: how many states the linear and the nonlinear lane have.
@@ -30,9 +33,10 @@ const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixe
 // margins: of each score, how far the difference of the two models may be off with other test strings
 // (95 %); null, or left out, where that is not known. tests: how many test strings there are, and isFew:
 // whether they are too few for margins.
+// noun: what reach counts, and longest: the most that it can be.
 // Returns the headline, and the line below it as parts [text, lane or ""].
 function verdictOf(asked) {
-  const { ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen, tests, isFew } = asked;
+  const { ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen, tests, isFew, longest } = asked;
   const start = `With ${bothStates(ranks)}, `;
   if (!linear && !network) return { head: `${start}there is no model to draw yet`, line: [] };
   const which = chosen ?? (hasTruth ? SCORE.variation : SCORE.errors);
@@ -40,7 +44,7 @@ function verdictOf(asked) {
   const name = SCORE_TEXTS[which];
   const margin = asked.margins?.[which] ?? 0;
   if (learner === "SP") {
-    const reach = linear.reach ? `matrices are right to ${noun} ${linear.reach}` : "matrices hold no string at all";
+    const reach = linear.reach ? `matrices are right to ${noun} ${farthest(linear.reach, longest)}` : "matrices hold no string at all";
     const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
     const head = isDistance && finite(linear.reach) ? reach : guess;
     return {
@@ -72,9 +76,9 @@ function verdictOf(asked) {
   if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · right to ${noun} `, ""],
-      [String(network.reach), "network"],
+      [farthest(network.reach, longest), "network"],
       [" against ", ""],
-      [String(linear.reach), "linear"],
+      [farthest(linear.reach, longest), "linear"],
     );
   if (!linear) return { head: `${start}the linear model is not trained yet`, line };
   if (!hasTruth && which === SCORE.errors && !margin) {

@@ -362,6 +362,11 @@ def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses
     assert found["head"] == "2 nonlinear states have 50% fewer wrong guesses than 9 linear ones"
 
 
+def test_where_the_chart_ends_a_model_may_reach_farther(script: Page) -> None:
+    line = verdict(script, lane(0.2, reach=2), lane(0.1, reach=8))["line"]
+    assert "".join(text for text, _ in line).endswith("right to depth 8 or more against 2")
+
+
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
     found = verdict(script, lane(0.2), lane(0.1) | {"training": "not finished"})
     assert found["line"][-1][0] == " · training not finished"
@@ -479,6 +484,8 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     found = verdict(script, lane(0.2), None, learner="SP", rank=1)
     assert found["head"] == "With 1 state, matrices are right to depth 3"
+    last = verdict(script, lane(0.2, reach=8), None, learner="SP", rank=1)
+    assert last["head"] == "With 1 state, matrices are right to depth 8 or more"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
     assert nothing["head"] == "With 1 state, matrices hold no string at all"
     undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
@@ -500,6 +507,7 @@ def verdict(
         "others": [],
         "hasTruth": True,
         "noun": "depth",
+        "longest": 8,
     }
     found: dict[str, Any] = script.evaluate("(asked) => verdictOf(asked)", asked | others)
     return found
