@@ -604,7 +604,7 @@ class Lane {
 
   tell(lane) {
     const { material, state } = this.explore;
-    const off = `${Math.round(lane.error * 100)}% off`;
+    const off = `${Math.round(lane.error * 100)}% off H`;
     const below = lane.hasNegative ? ", orange < 0" : "";
     const over = lane.hasExcess ? ", orange: too much" : "";
     this.caption.textContent =
@@ -612,14 +612,15 @@ class Lane {
         ? `Ĥ: ${material.hasCounts ? off : "weights of strings"}${below}`
         : `H − Ĥ${material.hasCounts ? `: ${off}` : ""}${over}`;
     this.caption.title = material.hasCounts ? this.distance(lane) : "";
-    const lost = lane.lost ? `${lane.lost} of ${material.numRows} lost` : "";
+    const lost = lane.lost ? `${lane.lost} of ${material.numRows}` : "";
+    const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
     if (this.explore.plane === "pca") {
       const share = percent(material.plane(lane, "pca").share);
-      this.captions[1].textContent = lost ? `PCA ${share}; ${lost}` : `PCA: ${share} of the variance`;
-      this.captions[1].title = `First two principal components: ${share} of the variance of the states`;
+      this.captions[1].textContent = lost ? `PCA ${share}; ${lost}: no state left` : `PCA: ${share} of the variance`;
+      this.captions[1].title = `${why}First two principal components: ${share} of the variance of the states`;
     } else {
-      this.captions[1].textContent = `States: ${lost || "one dot a beginning"}`;
-      this.captions[1].title = "";
+      this.captions[1].textContent = lost ? `${lost} have no state left` : "One dot for each beginning";
+      this.captions[1].title = `${why}A dot is the state after a beginning`;
     }
     this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
@@ -631,7 +632,9 @@ class Lane {
     const { material } = this.explore;
     const { k } = lane.model;
     const best = material.bestError(k);
-    const said = `‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: Ĥ is the weight that the model gives each cell's string.`;
+    const said =
+      `How far the matrix is off, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: ` +
+      "Ĥ is the weight that the model gives each cell's string.";
     return best === null ? said : `${said} The best matrix of rank ${k}, from the SVD alone: ${written(best)}.`;
   }
 
@@ -1832,7 +1835,14 @@ class Explore {
         )
       : 0;
     if (isOn && this.state.at >= this.state.word.length) this.change({ at: 0 });
-    this.find("[data-do=play]").textContent = this.playing ? "⏸" : "▶";
+    this.namePlay();
+  }
+
+  namePlay() {
+    const { at, word } = this.state;
+    const button = this.find("[data-do=play]");
+    button.textContent = this.playing ? "Pause" : "Play";
+    button.title = this.playing ? "Stop here" : at < word.length ? "Read on, a symbol at a time" : "Read it again from the start";
   }
 
   // What the pointer is on lights up everywhere.
@@ -2102,13 +2112,14 @@ class Explore {
       .filter((name) => name !== state.learner && name !== state.linear)
       .filter((name) => ranks.some((rank) => value(name, rank) !== null))
       .map((name) => {
-        const item = html("span", ` ${name}`);
+        const item = html("span", name === "PFA" ? " PFA (dashed)" : ` ${name}`);
         item.style.color = this.colour(COLOURS[name]);
         return item;
       });
     this.find(".rankkey").replaceChildren(
       `${SCORES[state.score][1]}, ${material.tests.toLocaleString("en")} test strings`,
       ...(thin.length ? ["; thin:", ...thin] : []),
+      state.linear === "PFA" && thin.some(({ textContent }) => textContent === " SP") ? "; dashed: PFA" : "",
     );
     const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits";
     this.find(".caveat").textContent = isShown ? "PFA may zigzag: EM raises likelihood, not this score." : "";
@@ -2197,7 +2208,8 @@ class Explore {
           fill: "none",
           stroke,
           "stroke-width": isFront ? 2.4 : 1.2,
-          opacity: isFront ? 1 : 0.35,
+          "stroke-dasharray": name === "PFA" ? "6 4" : "none", // of SP's colour
+          opacity: isFront ? 1 : 0.5,
         }),
       );
       if (!isFront) continue;
@@ -2297,7 +2309,7 @@ class Explore {
     this.verdict = told;
     this.find(".verdict h2").textContent = head;
     // a line ends between its parts
-    const whole = (text) => text.replaceAll(" ", "\u00a0").replaceAll("\u00a0·\u00a0", "\u00a0· ");
+    const whole = (text) => text.replaceAll(" ", "\u00a0").replaceAll("\u00a0·\u00a0", "\u00a0· ").replace("\u00a0(", " (");
     this.find(".verdict .line").replaceChildren(
       ...line.map(([text, name]) => html("span", text === ` · ${material.few}` ? text : whole(text), name)),
     );
@@ -2480,6 +2492,7 @@ class Explore {
 
   drawTape() {
     const { material, state } = this;
+    this.namePlay();
     const keys = state.word.map((symbol, n) => {
       const button = html("button", material.symbols[symbol], n + 1 === state.at ? "now" : n < state.at ? "read" : "");
       button.type = "button";

@@ -227,7 +227,7 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     """Where H does not fall into blocks, at their principal components at first."""
     visit(page, lab, rank=6)
     caption = page.locator(".explore .lane.upper .caption").nth(1)
-    expect(caption).to_contain_text("States: ")
+    expect(caption).to_contain_text("have no state left")
     page.get_by_role("button", name="PCA").click()
     hankel = build_hankel(load_data(FIRST.data).train, FIRST.hankel)
     model = fit(hankel, "SP", 6).model
@@ -237,11 +237,11 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     values = np.linalg.eigvalsh(np.cov(points.T, aweights=often, ddof=0))[::-1]
     lost = len(states) - len(points)
     share = f"{values[:2].sum() / values.sum():.0%}"
-    expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)} lost")
+    expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)}: no state left")
     visit(page, lab, rank=5, source="hmm")
     expect(caption).to_contain_text("of the variance")
     page.get_by_role("button", name="rings", exact=True).click()
-    expect(caption).to_contain_text("States: ")
+    expect(caption).to_have_text("One dot for each beginning")
 
 
 def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
