@@ -483,6 +483,7 @@ class Lane {
     });
     this.says = html("p", "", "says");
     const longest = Math.max(...names.map((name) => name.length), ...material.symbols.map((name) => name.length));
+    this.next.classList.toggle("many", names.length > MOST_BARS);
     this.next.style.setProperty("--letters", longest); // so that all bars start on one line
     this.next.replaceChildren(...this.bars.map((bar) => bar.row), this.says);
     this.points = this.start = null;
