@@ -640,39 +640,63 @@ def _check_columns(rows: Sequence[str]) -> None:
             raise _other_table([cell.strip() for cell in cells[0]], delimiter)
 
 
+HEADED = "set the format to csv and the header to yes"
+
+
 def _check_title(rows: Sequence[str]) -> None:
     """Raise FormatError if the first line is the name of a column, and no other line has all of its
     symbols.
+
+    Names that strings are called by are enough. A word that only other columns are called by may be
+    a string of one symbol, such as the page of a session, unless all other lines have several.
     """
     title = rows[0].strip().strip('"')
-    if len(rows) < 2 or title.lower() not in STRING_NAMES:
+    if len(rows) < 2:
         return
-    in_tokens = any(len(row.split(maxsplit=1)) > 1 for row in rows[1:])
-    if (
-        title not in (row for line in rows[1:] for row in line.split())
-        if in_tokens
-        else set(title) - set("".join(rows[1:]))
-    ):
+    if title.lower() not in STRING_NAMES:
+        is_title = _is_known_title(title) and _stands_alone(title, rows[1:])
+    elif any(len(row.split(maxsplit=1)) > 1 for row in rows[1:]):
+        is_title = title not in (row for line in rows[1:] for row in line.split())
+    else:
+        is_title = bool(set(title) - set("".join(rows[1:])))
+    if is_title:
         raise FormatError(
-            f"the first line, {title!r}, reads like the name of a column: leave it out, or set the "
-            "format to csv and the header to yes (if it is a string, set the format to tokens or "
-            "characters)"
+            f"the first line, {title!r}, reads like the name of a column: leave it out, or "
+            f"{HEADED} (if it is a string, set the format to tokens or characters)"
         )
 
 
+def _is_known_title(title: str) -> bool:
+    return len(title) >= SHORTEST_TITLE and _plain(title) in COLUMN_NAMES
+
+
+def _stands_alone(title: str, rows: Sequence[str]) -> bool:
+    """Return whether a title is one token, which no row has, and all rows have several."""
+    return num_tokens(title) == 1 and not any(
+        title in (tokens := row.replace('"', " ").split()) or len(tokens) < 2 for row in rows
+    )
+
+
 def title_notes(rows: Sequence[str]) -> list[str]:
-    """Make a note if the first line may be the name of a column, although it is read as a
-    string.
+    """Make a note if the first line may be the name of a column, although it is read as a string.
+
+    It has a known name or, above three lines or more, is the only line of one token.
     """
     title = rows[0].strip().strip('"')
-    if (
-        len(rows) < 2
-        or len(title) < 3
-        or title.lower() not in COLUMN_NAMES
-        or any(title == row.strip() for row in rows[1:])
-    ):
+    is_known = _is_known_title(title) and not any(title == row.strip() for row in rows[1:])
+    is_alone = (
+        len(rows) > 3 and TITLE.fullmatch(title) is not None and _stands_alone(title, rows[1:])
+    )
+    if len(rows) < 2 or not (is_known or is_alone):
         return []
-    return [f"The first line, {title!r}, may be the name of a column: it is read as a string."]
+    return [
+        f"The first line, {title!r}, may be the name of a column: it is read as a string. If it is "
+        f"a name, {HEADED}."
+    ]
+
+
+SHORTEST_TITLE = 3  # characters
+TITLE = re.compile(r"[^\W\d_]\w{2,}")  # what may be the name of a column
 
 
 SYMBOL = re.compile(r"""[\w.+:@'#/-]+|"[^"\s]*\"""")

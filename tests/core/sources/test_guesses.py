@@ -131,6 +131,8 @@ def test_one_odd_line_is_named(data: bytes, message: str) -> None:
         (b'"Sequence"\n"AB"\n"BA"\n', "the first line, 'Sequence', reads"),
         (b"words\na b\nb\n", "the first line, 'words', reads"),
         (b"trace\nxyx\nyx\n", "the first line, 'trace', reads"),
+        (b"session\nhome search\nhome item cart\n", "the first line, 'session', reads"),
+        (b'"Session_ID"\n"home search"\n"item cart"\n', "the first line, 'Session_ID', reads"),
         (
             b"+,S10,\t\ttactag\n+,AMPC,\ttgctat\n-,867,\t\tatatga\n",
             "got 3 columns, separated by commas: '\\+', 'S10', 'tactag'",
