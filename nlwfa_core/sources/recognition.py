@@ -251,7 +251,7 @@ COUNT_NAMES = names_in(
 )
 VALUE_NAMES = names_in(
     """
-    value, values, y, f, f(x), f x, target, output, result, label, labels, class, accept,
+    value, values, y, f, f(x), f x, target, output, outcome, result, label, labels, class, accept,
     accepted, accepts, accepting, member, membership, in language, positive, weight,
     weights, score, probability, prob, p, logprob, log probability, reward, rating, mean,
     wert, werte, gewicht, valeur, valor, valore
@@ -324,7 +324,9 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
         for delimiter in _delimiters(rows):
             if table := _columns(_cells(rows, delimiter, all_rows), delimiter, certain):
                 return table
-        if not certain:
+        if certain:
+            _check_counted(rows, all_rows)
+        else:
             _check_columns(rows)
             _check_separators(rows)
             _check_title(rows)
@@ -604,16 +606,27 @@ def _without_index(
     return columns, ""
 
 
-def _other_table(row: list[str], delimiter: str) -> FormatError:
+def _other_table(row: list[str], delimiter: str, certain: bool = False) -> FormatError:
     """Make the error for a table with columns other than a string and its count."""
     seen = listed([repr(cell[:20]) for cell in row])
+    got = (
+        f"got {plural(len(row), 'column')}, separated by "
+        f"{SYMBOL_SEPARATORS.get(delimiter, 'tab')}s: {seen}"
+    )
+    csv = "" if certain else "set the format to csv and "
+    symbols = "if these are the symbols of a string, write spaces between them"
+    tokens = "if these are lines of tokens, set the format to tokens"
+    if len(row) == 2:
+        return FormatError(
+            f"no column has the counts of strings; {got}: {csv}say which has the strings "
+            "(text_column), and each line counts once; if the other has labels, learn a model for "
+            "each on the page Classify or by `nlwfa classify --label-column`; if each line is an "
+            f"event of a case, set the format to events ({symbols}; {tokens})"
+        )
     return FormatError(
-        "a table of strings must have 2 columns, string and count; got "
-        f"{plural(len(row), 'column')}, separated by "
-        f"{SYMBOL_SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a "
-        "string, write spaces between them; if these are lines of tokens, set the format to "
-        "tokens; otherwise say which columns have the strings and counts, or set the format to "
-        "events)"
+        f"a table of strings must have 2 columns, string and count; {got} ({symbols}; {tokens}; "
+        f"otherwise {csv}say which columns have the strings (text_column) and counts "
+        "(count_column), or set the format to events)"
     )
 
 
@@ -641,6 +654,14 @@ def _check_columns(rows: Sequence[str]) -> None:
 
 
 HEADED = "set the format to csv and the header to yes"
+
+
+def _check_counted(rows: Sequence[str], all_rows: bool) -> None:
+    """Raise FormatError if the rows are those of a table without any number."""
+    for delimiter in _delimiters(rows):
+        table = _cells(rows, delimiter, all_rows)
+        if table and not any(NUMBER.fullmatch(cell) for row in table for cell in row):
+            raise _other_table(table[0], delimiter, certain=True)
 
 
 def _check_title(rows: Sequence[str]) -> None:
@@ -831,7 +852,7 @@ class _Columns:
         names = [_plain(cell) for cell in first]
         known = sum(name in CASE_NAMES | EVENT_NAMES | COLUMN_NAMES for name in names)
         is_log = not CASE_NAMES.isdisjoint(names) and not EVENT_NAMES.isdisjoint(names)
-        if is_log or 2 * known > len(names):
+        if is_log or 2 * known >= len(names):
             return True
         return any(
             _is_numeric([row[column] for row in self.table[1:]])
