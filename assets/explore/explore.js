@@ -880,10 +880,12 @@ class Lane {
       pen.fillStyle = explore.colour("muted");
       pen.font = `700 ${explore.letter(12)} ${explore.font}`;
       const name = material.groups.names[group];
-      const half = pen.measureText(name).width / 2 + 3;
-      const left = Math.min(width - half, Math.max(half, x + (dx / far) * (reach + half - 6)));
+      // a name is on its ring's side of the middle, where no other one is
+      const [half, side] = [Math.min(pen.measureText(name).width + 6, width / 2 - 2) / 2, Math.round(dx)];
+      const [low, high] = [side > 0 ? width / 2 + half : half, side < 0 ? width / 2 - half : width - half];
+      const left = Math.min(high, Math.max(low, x + (dx / far) * (reach + half - 6)));
       const top = y + (dy / far) * reach + 4;
-      pen.fillText(name, left, top);
+      pen.fillText(name, left, top, 2 * half - 6);
       this.names.push([left - half, top, 2 * half]);
     }
     pen.textAlign = "left";

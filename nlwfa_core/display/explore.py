@@ -396,7 +396,7 @@ def _groups(
     if len(order.blocks) > len(blocks):
         names.append("others")
     return {
-        "title": "followed as",
+        "title": "same future as",
         "names": names,
         "rows": group[0].tolist(),
         "columns": group[1].tolist(),

@@ -133,6 +133,7 @@ def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
         ).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_reload_while_it_trains_shows_the_same_run(page: Page, lab: str) -> None:
     visit(page, lab, "train", **ENDLESS | {"data_seed": 1})
     press(page, "train.start")
@@ -200,6 +201,7 @@ def test_a_result_that_comes_while_one_looks_elsewhere_is_there_when_one_is_back
     eventually(lambda: rows(page), shown)
 
 
+@pytest.mark.slow
 def test_a_number_that_was_just_written_is_trained_with(page: Page, lab: str) -> None:
     """Who presses the button without leaving the field first means what stands there."""
     visit(page, lab, "train", **QUICK | {"data_seed": 6, "learner": "fac.non"})

@@ -205,7 +205,7 @@ def hankel_by_hand(student: Student) -> None:
     expect(keyed(page, "lesson")).to_contain_text("Right. You said")
     student.looks.answered(3)
     student.goes_on()
-    choose(page, "hankel.block", "H_σ: rows uσ, σ = b")
+    choose(page, "hankel.block", "H_b: rows ub")
     expect(page.locator(".lens .word").first).to_contain_text(re.compile("^b"))
     expect(cell(page, "ab", "λ")).to_contain_text("H[u, v] = 0.3")
     student.answers()
@@ -242,7 +242,7 @@ def rank_revealed(student: Student) -> None:
     student.answers()
     student.goes_on()
     order = page.locator(".explore button.order")
-    for blocks in ("followed as:λ01", "brackets open:012345+"):
+    for blocks in ("same future as:λ01", "brackets open:012345+"):
         expect(part(page, "matrix").locator(".groups")).to_have_text(blocks)
         expect(order).to_have_text("sort by state")
         student.does()

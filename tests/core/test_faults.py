@@ -161,6 +161,7 @@ def killed_at(step: int, action: Callable[[], None]) -> bool:
     return code == 9
 
 
+@pytest.mark.slow
 @posix
 def test_a_model_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     """A process is killed at each step of replacing a model, and the next one at each step of

@@ -28,5 +28,5 @@ def test_long_words_keep_their_ends_and_differ() -> None:
     assert word_endings(Words.of([(0, 0, 1, 1), (0, 1)]), letters, 3) == ["…bb", "ab"]
     # 30 and 31 times a and then b: the same to the last 23 symbols
     long = Words.of([(0,) * 30 + (1,), (0,) * 31 + (1,)])
-    last = "…" + "a" * 22 + "b"
+    last = "…" + "a" * 10 + "b"
     assert word_endings(long, letters, 12) == [f"{last} 1", f"{last} 2"]

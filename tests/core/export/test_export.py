@@ -157,7 +157,10 @@ def test_a_recipes_text_reaches_a_program_as_text_only() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("recipe", [SMALL, NETWORKS], ids=["SP", "both.non"])
+@pytest.mark.parametrize(
+    "recipe",
+    [pytest.param(SMALL, id="SP"), pytest.param(NETWORKS, id="both.non", marks=pytest.mark.slow)],
+)
 def test_the_notebook_runs_and_ends_with_the_runs_scores(recipe: Recipe, tmp_path: Path) -> None:
     book = nbformat.reads(notebook(recipe), as_version=4)
     nbformat.validate(book)

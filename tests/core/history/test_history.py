@@ -536,6 +536,7 @@ def test_a_damaged_value_hides_no_other_run(three_runs: Path, tmp_path: Path, co
     history.close()
 
 
+@pytest.mark.slow
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

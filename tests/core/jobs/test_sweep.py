@@ -149,6 +149,7 @@ def test_what_is_done_is_not_run_again(
     assert done(home) == before
 
 
+@pytest.mark.slow
 @posix
 def test_a_sweep_that_is_killed_has_the_table_of_its_finished_runs(
     sweep: tuple[Path, list[dict[str, str]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]

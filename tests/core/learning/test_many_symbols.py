@@ -176,7 +176,10 @@ def test_a_string_that_occurs_often_is_in_many_batches() -> None:
     assert ends.sum() == 500
 
 
-@pytest.mark.parametrize("learner", TANH)
+@pytest.mark.parametrize(
+    "learner",
+    ["both.non", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fac.non", "tran.non"))],
+)
 def test_many_symbols_have_networks_with_all_their_states(
     learner: str, train: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,6 +139,7 @@ def test_an_epoch_is_every_string_once() -> None:
     np.testing.assert_array_equal(times, [100, 107, 157])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GATES)
 def test_it_learns_the_brackets(kind: str) -> None:
     train, validation = (Dyck().sample(number, seed) for seed, number in enumerate((1000, 300)))
