@@ -67,7 +67,7 @@ def word_endings(words: Words, alphabet: Alphabet, most: int) -> list[str]:
             taken[n] += 1
             texts[n] = _ending(words[n], alphabet, taken[n])
     return [
-        f"…{text[1 - most :]} {texts[: n + 1].count(text)}" if texts.count(text) > 1 else text
+        f"…{text[1:][1 - most :]} {texts[: n + 1].count(text)}" if texts.count(text) > 1 else text
         for n, text in enumerate(texts)
     ]
 

@@ -30,3 +30,6 @@ def test_long_words_keep_their_ends_and_differ() -> None:
     long = Words.of([(0,) * 30 + (1,), (0,) * 31 + (1,)])
     last = "…" + "a" * 10 + "b"
     assert word_endings(long, letters, 12) == [f"{last} 1", f"{last} 2"]
+    # one more symbol would be too long for any label
+    steps = Alphabet(("confirmation of an order", "leave"))
+    assert word_endings(Words.of([(0, 1), (0, 0, 1)]), steps, 12) == ["…leave 1", "…leave 2"]
