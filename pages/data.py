@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from nlwfa_core.sources.reading import as_controls
 from pages.shared import navigation, open_lesson, widgets
 from pages.shared.context import page_context
 from pages.views import data as view
@@ -19,6 +20,6 @@ view.own_strings(
 )
 data = context.data
 with st.container():  # so that the table and the charts keep their places whatever is above them
-    widgets.notes(*data.notes)
+    widgets.notes(*map(as_controls, data.notes))
     view.overview(recipe.data, data)
 view.strings(context.matrix_recipe, data.train)

@@ -40,6 +40,10 @@ const WAYS = {
 const STAGES = { factorisation: "counts", transitions: "fac", refinement: "tran" };
 const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_TESTED = 200; // test strings in the list of all of them
+const MOST_AFTER = 16; // characters of a string in a lane
+const MOST_LISTED = 22; // characters of a string in the list of strings, if symbols are words
+const MOST_RUNG = 32; // characters of the string below the chart by depth
+const MOST_LABEL = 4; // characters below the chart by depth
 const MOST_TAPE = 40; // symbols of the string that is followed
 const SETTINGS = "[data-testid=stExpandSidebarButton] button, button[data-testid=stExpandSidebarButton]";
 const MIDDLE = 1280; // pixels of its width below which the picture is tighter
@@ -119,6 +123,7 @@ class Material {
       return group >= 0 && group === data.groups.columns[n % this.numColumns] ? sum + Math.abs(value) : sum;
     }, 0);
     this.firstPlane = inBlocks >= HAS_BLOCKS * total(this.H) ? "rings" : "pca";
+    this.hasLongRungs = !data.ladder.isNested && data.ladder.labels.some((label) => label.length > MOST_LABEL);
     this.matrix = new Cells(data.prefixes, data.suffixes);
     const orders = [data.groups.rows, data.groups.columns].map((groups) => placesOf(groups));
     this.orders = {
@@ -324,6 +329,16 @@ class Material {
     return word.map((symbol) => this.symbols[symbol]).join(this.separator) || "λ";
   }
 
+  // A word as a text of at most so many characters, or of its last symbol: its end tells more than its
+  // beginning.
+  ending(word, most) {
+    const whole = this.text(word);
+    if (whole.length <= most) return whole;
+    const cut = (from) => `…${this.text(word.slice(from))}`;
+    const from = word.findIndex((_, n) => cut(n).length <= most);
+    return from > 0 ? cut(from) : cut(word.length - 1);
+  }
+
   // A text as a word. Symbols that are not known become the one for the unknown, or are left out.
   read(text) {
     const whole = text.trim();
@@ -467,6 +482,9 @@ class Lane {
       return { row, label, own, real, value };
     });
     this.says = html("p", "", "says");
+    const longest = Math.max(...names.map((name) => name.length), ...material.symbols.map((name) => name.length));
+    this.next.classList.toggle("many", names.length > MOST_BARS);
+    this.next.style.setProperty("--letters", longest); // so that all bars start on one line
     this.next.replaceChildren(...this.bars.map((bar) => bar.row), this.says);
     this.points = this.start = null;
   }
@@ -587,7 +605,7 @@ class Lane {
 
   tell(lane) {
     const { material, state } = this.explore;
-    const off = `${Math.round(lane.error * 100)}% off`;
+    const off = `${Math.round(lane.error * 100)}% off H`;
     const below = lane.hasNegative ? ", orange < 0" : "";
     const over = lane.hasExcess ? ", orange: too much" : "";
     this.caption.textContent =
@@ -595,14 +613,15 @@ class Lane {
         ? `Ĥ: ${material.hasCounts ? off : "weights of strings"}${below}`
         : `H − Ĥ${material.hasCounts ? `: ${off}` : ""}${over}`;
     this.caption.title = material.hasCounts ? this.distance(lane) : "";
-    const lost = lane.lost ? `${lane.lost} of ${material.numRows} lost` : "";
+    const lost = lane.lost ? `${lane.lost} of ${material.numRows}` : "";
+    const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
     if (this.explore.plane === "pca") {
       const share = percent(material.plane(lane, "pca").share);
-      this.captions[1].textContent = lost ? `PCA ${share}; ${lost}` : `PCA: ${share} of the variance`;
-      this.captions[1].title = `First two principal components: ${share} of the variance of the states`;
+      this.captions[1].textContent = lost ? `PCA ${share}; ${lost}: no state left` : `PCA: ${share} of the variance`;
+      this.captions[1].title = `${why}First two principal components: ${share} of the variance of the states`;
     } else {
-      this.captions[1].textContent = `States: ${lost || "one dot a beginning"}`;
-      this.captions[1].title = "";
+      this.captions[1].textContent = lost ? `${lost} have no state left` : "One dot for each beginning";
+      this.captions[1].title = `${why}A dot is the state after a beginning`;
     }
     this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
@@ -614,7 +633,9 @@ class Lane {
     const { material } = this.explore;
     const { k } = lane.model;
     const best = material.bestError(k);
-    const said = `‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: Ĥ is the weight that the model gives each cell's string.`;
+    const said =
+      `How far the matrix is off, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: ` +
+      "Ĥ is the weight that the model gives each cell's string.";
     return best === null ? said : `${said} The best matrix of rank ${k}, from the SVD alone: ${written(best)}.`;
   }
 
@@ -697,23 +718,18 @@ class Lane {
   }
 
   expect(model) {
-    const { material, state } = this.explore;
-    const word = state.hot ? material.prefixes[state.hot.i] : state.word.slice(0, state.at);
+    const { material, followed: word, followers: shown } = this.explore;
     const own = shares(model.scores(stateAfter(model, word)));
     const real = material.truly(word);
     const end = material.symbols.length;
-    const text = material.text(word);
-    const caption = [html("span", "after "), html("b", text.length > 9 ? `…${text.slice(-8)}` : text, "mono")];
+    const caption = [html("span", "after "), html("b", material.ending(word, MOST_AFTER), "mono")];
     if (real) caption.unshift(html("span", material.truth.name, "band bar"));
     this.captions[2].replaceChildren(...caption);
-    let shown = material.symbols.map((_, symbol) => symbol);
-    if (end > MOST_BARS) {
-      const size = (symbol) => Math.max(own?.[symbol] ?? 0, real?.[symbol] ?? 0);
-      shown = shown.sort((a, b) => size(b) - size(a) || a - b).slice(0, MOST_BARS);
+    this.captions[2].title = `after ${material.text(word)}`;
+    if (end > MOST_BARS)
       shown.forEach((symbol, n) => {
-        this.bars[n].label.textContent = material.symbols[symbol];
+        this.bars[n].label.textContent = this.bars[n].label.title = material.symbols[symbol];
       });
-    }
     const rest = (values) =>
       values && Math.max(0, 1 - values[end] - shown.reduce((sum, symbol) => sum + values[symbol], 0));
     const pick = (values) =>
@@ -812,6 +828,7 @@ class Lane {
             this.start[i][0] + share * (x - this.start[i][0]),
             this.start[i][1] + share * (y - this.start[i][1]),
           ]);
+    this.names = []; // where texts stand
     if (!isPrincipal) this.drawRings(pen, spot, width, (height - tray) / 2);
     this.points.forEach(([x, y], i) => {
       const isLost = !plane.points[i];
@@ -840,7 +857,7 @@ class Lane {
     if (state.hot && this.points[state.hot.i]) {
       const point = this.points[state.hot.i];
       ring(pen, point, 7, null, colour("cut"));
-      this.label(pen, material.text(material.prefixes[state.hot.i]), point, colour("cut"), width);
+      this.label(pen, material.ending(material.prefixes[state.hot.i], MOST_AFTER), point, colour("cut"), width);
     }
   }
 
@@ -863,9 +880,13 @@ class Lane {
       pen.fillStyle = explore.colour("muted");
       pen.font = `700 ${explore.letter(12)} ${explore.font}`;
       const name = material.groups.names[group];
-      const half = pen.measureText(name).width / 2 + 3;
-      const left = Math.min(width - half, Math.max(half, x + (dx / far) * (reach + half - 6)));
-      pen.fillText(name, left, y + (dy / far) * reach + 4);
+      // a name is on its ring's side of the middle, where no other one is
+      const [half, side] = [Math.min(pen.measureText(name).width + 6, width / 2 - 2) / 2, Math.round(dx)];
+      const [low, high] = [side > 0 ? width / 2 + half : half, side < 0 ? width / 2 - half : width - half];
+      const left = Math.min(high, Math.max(low, x + (dx / far) * (reach + half - 6)));
+      const top = y + (dy / far) * reach + 4;
+      pen.fillText(name, left, top, 2 * half - 6);
+      this.names.push([left - half, top, 2 * half]);
     }
     pen.textAlign = "left";
   }
@@ -894,8 +915,8 @@ class Lane {
     if (end < 0) ring(pen, alive.at(-1), 7.5, colour("cut"), colour("card"));
     if (state.hot) return; // one beginning has its name at a time
     if (end < 0) {
-      const text = material.text(state.word.slice(0, state.at));
-      this.label(pen, text.length > 16 ? `…${text.slice(-15)}` : text, alive.at(-1), colour("cut"), width);
+      const text = material.ending(state.word.slice(0, state.at), MOST_AFTER);
+      this.label(pen, text, alive.at(-1), colour("cut"), width);
     } else {
       // nearer the middle, where no ring has its name
       const [x, y] = alive.at(-1);
@@ -911,8 +932,14 @@ class Lane {
     pen.strokeStyle = this.explore.colour("card");
     pen.fillStyle = fill;
     const wide = pen.measureText(text).width;
-    const left = Math.min(width - wide - 4, Math.max(4, x + 10));
-    const top = Math.max(14, y - 9);
+    const within = (left) => Math.min(width - wide - 4, Math.max(4, left));
+    // above the point, or where no other name stands
+    const places = [y - 9, y + 21, y - 24, y + 36].flatMap((top) => [
+      [within(x + 10), Math.max(14, top)],
+      [within(x - 10 - wide), Math.max(14, top)],
+    ]);
+    const [left, top] = places.find(([at, base]) => !this.names.some((box) => meets(box, [at, base, wide]))) ?? places[0];
+    this.names.push([left, top, wide]);
     pen.strokeText(text, left, top);
     pen.fillText(text, left, top);
   }
@@ -935,6 +962,9 @@ class Lane {
     return this.path.points;
   }
 }
+
+// Whether two lines of text meet: each is [left, the line that it stands on, width].
+const meets = ([left, top, wide], [other, base, width]) => left < other + width && other < left + wide && Math.abs(top - base) < 13;
 
 function ring(pen, [x, y], radius, fill, line) {
   pen.beginPath();
@@ -1308,6 +1338,24 @@ class Explore {
     return `${Math.max(size, this.leastLetter)}px`;
   }
 
+  // The beginning whose next symbols both lanes show.
+  get followed() {
+    const { material, state } = this;
+    return state.hot ? material.prefixes[state.hot.i] : state.word.slice(0, state.at);
+  }
+
+  // The symbols that both lanes show, in one order: if there are many, those of the largest share in a
+  // lane, or in truth.
+  get followers() {
+    const { material, followed } = this;
+    const symbols = material.symbols.map((_, symbol) => symbol);
+    if (symbols.length <= MOST_BARS) return symbols;
+    const models = this.shown.filter(Boolean).map(({ model }) => shares(model.scores(stateAfter(model, followed))));
+    const all = [...models, material.truly(followed)].filter(Boolean);
+    const size = symbols.map((symbol) => Math.max(0, ...all.map((values) => values[symbol])));
+    return symbols.sort((a, b) => size[b] - size[a] || a - b).slice(0, MOST_BARS);
+  }
+
   // What the lanes draw.
   get shown() {
     return this.material ? this.lanes.map((lane) => lane.drawn) : [];
@@ -1460,14 +1508,21 @@ class Explore {
   buildStrings() {
     const { material } = this;
     const most = material.strings[0]?.[1] ?? 1;
+    this.find(".strings").classList.toggle("words", material.inTokens);
+    const short = material.strings.map(([word]) => material.ending(word, MOST_LISTED));
+    // of those that end in the same way, the beginning as well
+    const apart = (text, n) =>
+      short.indexOf(short[n]) === short.lastIndexOf(short[n])
+        ? short[n]
+        : `${text.slice(0, MOST_LISTED / 2 - 1)}…${text.slice(-MOST_LISTED / 2)}`;
     this.find(".strings").replaceChildren(
-      ...material.strings.slice(0, 20).map(([word, count]) => {
+      ...material.strings.slice(0, 20).map(([word, count], n) => {
         const [item, button, bar, text] = [html("li"), html("button"), html("span", "", "count"), material.text(word)];
         bar.style.setProperty("--width", `${Math.max(0.6, (count / most) * 100)}%`);
         bar.append(html("span", count.toLocaleString("en")));
         button.type = "button";
         button.title = text;
-        button.append(html("span", text, "mono"), bar);
+        button.append(html("span", material.inTokens ? apart(text, n) : text, "mono"), bar);
         button.addEventListener("click", () =>
           this.change({ word: word.slice(0, MOST_TAPE), at: Math.min(word.length, MOST_TAPE) }),
         );
@@ -1783,7 +1838,14 @@ class Explore {
         )
       : 0;
     if (isOn && this.state.at >= this.state.word.length) this.change({ at: 0 });
-    this.find("[data-do=play]").textContent = this.playing ? "⏸" : "▶";
+    this.namePlay();
+  }
+
+  namePlay() {
+    const { at, word } = this.state;
+    const button = this.find("[data-do=play]");
+    button.textContent = this.playing ? "Pause" : "Play";
+    button.title = this.playing ? "Stop here" : at < word.length ? "Read on, a symbol at a time" : "Read it again from the start";
   }
 
   // What the pointer is on lights up everywhere.
@@ -1908,7 +1970,7 @@ class Explore {
       );
       const zero = lane?.ladder.findIndex((value) => value === 0) ?? -1;
       const reach =
-        lane && (lane.reach === null ? "" : lane.reach ? `right to ${noun} ${lane.reach}` : "wrong from the start");
+        lane && (lane.reach === null ? "" : lane.reach ? `right to ${noun} ${farthest(lane.reach, truth.length)}` : "wrong from the start");
       const text = !lane
         ? learner === "SP" && name === "nonlinear"
           ? "no curve: the same"
@@ -1928,11 +1990,27 @@ class Explore {
       "aria-label",
       `Weights of strings that go deeper: ${lines.map((line) => line.textContent).join("; ")}`,
     );
+    this.tellRungs();
+  }
+
+  // Which strings the numbers below the chart stand for.
+  tellRungs() {
+    const { material, state } = this;
+    const { words } = material.ladder;
+    const followed = words.findIndex((word) => isSame(word, state.word));
+    const rungs = this.find(".rungs");
+    rungs.hidden = !material.hasLongRungs;
+    rungs.replaceChildren(
+      ...(followed < 0
+        ? [`1 to ${words.length}: longer and longer strings; a click follows one`]
+        : [`${followed + 1}: `, html("b", material.ending(words[followed], MOST_RUNG), "mono")]),
+    );
+    rungs.title = words.map((word, d) => `${d + 1}: ${material.text(word)}`).join("\n");
   }
 
   drawDepth() {
     const { material, state } = this;
-    const { truth, labels, isNested } = material.ladder;
+    const { truth, labels, isNested, words } = material.ladder;
     const svg = this.find(".depth");
     const { width, height } = this.sizes.get(svg);
     if (!width) return;
@@ -1952,17 +2030,15 @@ class Explore {
       shape("rect", { x: 40, y: zero - 10, width: width - 46, height: 21, fill: this.colour("soft"), rx: 4 }),
       shape("text", { x: 34, y: zero + 4, "text-anchor": "end" }, "0"),
     );
-    const fitting = Math.max(2, Math.floor((x(1) - x(0)) / 9)); // characters of 9 pixels
     labels.forEach((label, d) => {
-      const text = isNested
-        ? d < 2
-          ? label
-          : `[${raised(d + 1)} ]${raised(d + 1)}`
-        : label.length > fitting
-          ? `${label.slice(0, fitting - 1)}…`
-          : label;
-      nodes.push(shape("text", { x: x(d), y: height - 6, "text-anchor": "middle" }, text));
+      const nested = d < 2 ? label : `[${raised(d + 1)} ]${raised(d + 1)}`;
+      const text = isNested ? nested : material.hasLongRungs ? d + 1 : label;
+      const tick = shape("text", { x: x(d), y: height - 6, "text-anchor": "middle", class: "rung" }, text);
+      tick.append(shape("title", {}, `${material.text(words[d])}: a click follows it`));
+      tick.addEventListener("click", () => this.change({ word: words[d].slice(0, MOST_TAPE), at: words[d].length }));
+      nodes.push(tick);
     });
+    const followed = words.findIndex((word) => isSame(word, state.word));
     const band = truth
       .map((value, d) => (value > 0 ? `${x(d)},${y(value)}` : ""))
       .filter(Boolean)
@@ -1998,7 +2074,6 @@ class Explore {
           );
       }),
     );
-    const followed = material.ladder.words.findIndex((word) => isSame(word, state.word));
     if (followed >= 0)
       nodes.push(
         shape("rect", {
@@ -2040,13 +2115,14 @@ class Explore {
       .filter((name) => name !== state.learner && name !== state.linear)
       .filter((name) => ranks.some((rank) => value(name, rank) !== null))
       .map((name) => {
-        const item = html("span", ` ${name}`);
+        const item = html("span", name === "PFA" ? " PFA (dashed)" : ` ${name}`);
         item.style.color = this.colour(COLOURS[name]);
         return item;
       });
     this.find(".rankkey").replaceChildren(
       `${SCORES[state.score][1]}, ${material.tests.toLocaleString("en")} test strings`,
       ...(thin.length ? ["; thin:", ...thin] : []),
+      state.linear === "PFA" && thin.some(({ textContent }) => textContent === " SP") ? "; dashed: PFA" : "",
     );
     const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits";
     this.find(".caveat").textContent = isShown ? "PFA may zigzag: EM raises likelihood, not this score." : "";
@@ -2135,7 +2211,8 @@ class Explore {
           fill: "none",
           stroke,
           "stroke-width": isFront ? 2.4 : 1.2,
-          opacity: isFront ? 1 : 0.35,
+          "stroke-dasharray": name === "PFA" ? "6 4" : "none", // of SP's colour
+          opacity: isFront ? 1 : 0.5,
         }),
       );
       if (!isFront) continue;
@@ -2223,9 +2300,11 @@ class Explore {
       others: material.others(state.learner, state.rank),
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
+      longest: material.ladder.words.length,
       which: state.score,
       margins: between[state.learner]?.[state.rank]?.[state.linear]?.[linearRank],
       tests: material.tests,
+      isFew: Boolean(material.few),
     });
     if (material.few && line.length) line.push([` · ${material.few}`, ""]);
     const told = JSON.stringify([head, line]);
@@ -2233,7 +2312,7 @@ class Explore {
     this.verdict = told;
     this.find(".verdict h2").textContent = head;
     // a line ends between its parts
-    const whole = (text) => text.replaceAll(" ", "\u00a0").replaceAll("\u00a0·\u00a0", "\u00a0· ");
+    const whole = (text) => text.replaceAll(" ", "\u00a0").replaceAll("\u00a0·\u00a0", "\u00a0· ").replace("\u00a0(", " (");
     this.find(".verdict .line").replaceChildren(
       ...line.map(([text, name]) => html("span", text === ` · ${material.few}` ? text : whole(text), name)),
     );
@@ -2416,6 +2495,7 @@ class Explore {
 
   drawTape() {
     const { material, state } = this;
+    this.namePlay();
     const keys = state.word.map((symbol, n) => {
       const button = html("button", material.symbols[symbol], n + 1 === state.at ? "now" : n < state.at ? "read" : "");
       button.type = "button";

@@ -18,6 +18,9 @@ const finite = (value) => typeof value === "number";
 // A score as it is written in a sentence: three decimals.
 const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixed(3) : "none");
 
+// How far a model is right: the chart ends at the last string.
+const farthest = (reach, longest) => (reach === longest ? `${reach} or more` : String(reach));
+
 // A lane: {scores, reach: how many strings of the ladder are right, error: ‖H − Ĥ‖ / ‖H‖, training};
 // only scores and training of a model that is not drawn.
 // ranks: how many states the linear and the nonlinear lane have.
@@ -28,10 +31,12 @@ const score = (value) => (value === "∞" ? "∞" : finite(value) ? value.toFixe
 // which: the score that is chosen, or left out: the distance to the truth, or, where that is not
 // known, the wrong guesses.
 // margins: of each score, how far the difference of the two models may be off with other test strings
-// (95 %); null, or left out, where that is not known. tests: how many test strings there are.
+// (95 %); null, or left out, where that is not known. tests: how many test strings there are, and isFew:
+// whether they are too few for margins.
+// noun: what reach counts, and longest: the most that it can be.
 // Returns the headline, and the line below it as parts [text, lane or ""].
 function verdictOf(asked) {
-  const { ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen, tests } = asked;
+  const { ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen, tests, isFew, longest } = asked;
   const start = `With ${bothStates(ranks)}, `;
   if (!linear && !network) return { head: `${start}there is no model to draw yet`, line: [] };
   const which = chosen ?? (hasTruth ? SCORE.variation : SCORE.errors);
@@ -39,7 +44,7 @@ function verdictOf(asked) {
   const name = SCORE_TEXTS[which];
   const margin = asked.margins?.[which] ?? 0;
   if (learner === "SP") {
-    const reach = linear.reach ? `matrices are right to ${noun} ${linear.reach}` : "matrices hold no string at all";
+    const reach = linear.reach ? `matrices are right to ${noun} ${farthest(linear.reach, longest)}` : "matrices hold no string at all";
     const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
     const head = isDistance && finite(linear.reach) ? reach : guess;
     return {
@@ -71,9 +76,9 @@ function verdictOf(asked) {
   if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · right to ${noun} `, ""],
-      [String(network.reach), "network"],
+      [farthest(network.reach, longest), "network"],
       [" against ", ""],
-      [String(linear.reach), "linear"],
+      [farthest(linear.reach, longest), "linear"],
     );
   if (!linear) return { head: `${start}the linear model is not trained yet`, line };
   if (!hasTruth && which === SCORE.errors && !margin) {
@@ -97,7 +102,7 @@ function verdictOf(asked) {
     return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
   }
   if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
-  return { head: comparison(linear, network, { start, isLike, ...sides }, which, noun, { margin, tests }), line };
+  return { head: comparison(linear, network, { start, isLike, ...sides }, which, noun, { margin, tests, isFew }), line };
 }
 
 // How the networks of some seeds stand to the linear model: [["ahead", on how many], …], without
@@ -110,11 +115,14 @@ function outcomes(linear, networks, which, margin) {
 
 function outcomeOf(linear, own, which, margin) {
   if (!finite(own) || !finite(linear)) return finite(own) ? "ahead" : finite(linear) ? "behind" : "level";
-  if (isLevel(linear, own, which) || Math.abs(linear - own) <= margin) return "level";
+  if (isLevel(linear, own, which, margin)) return "level";
   return own < linear ? "ahead" : "behind";
 }
 
-const isLevel = (a, b, which) => Math.abs(a - b) <= (which === SCORE.bits ? LEVEL_BITS : LEVEL * Math.max(a, b));
+// Two scores are level if they differ by less than counts, or by less than other test strings may move
+// the difference; if that is more than counts, the strings do not show whether there is a difference.
+const levelOf = (a, b, which) => (which === SCORE.bits ? LEVEL_BITS : LEVEL * Math.max(a, b));
+const isLevel = (a, b, which, margin) => Math.abs(a - b) <= Math.max(levelOf(a, b, which), margin);
 
 // How the two models are named in a sentence, and whether its verb is plural.
 function sidesOf(ranks) {
@@ -128,7 +136,7 @@ function sidesOf(ranks) {
   return { curved, straight, isUnequal: true };
 }
 
-function comparison(linear, network, { start, curved, straight, isUnequal, isLike }, which, noun, { margin, tests }) {
+function comparison(linear, network, { start, curved, straight, isUnequal, isLike }, which, noun, sure) {
   const isDistance = which === SCORE.variation;
   const [a, b] = [linear.scores[which], network.scores[which]];
   if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
@@ -141,16 +149,15 @@ function comparison(linear, network, { start, curved, straight, isUnequal, isLik
   const isDeeper = isDistance && network.reach > linear.reach;
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
   const [subject, isMany] = curved;
-  if (isLevel(a, b, which)) {
-    const nothing = isLike ? ": the curve buys nothing" : ""; // otherwise the objective may do so
-    if (!isUnequal) return `${start}level${isDeeper ? `, but ${subject} goes deeper` : nothing}`;
-    const deeper = isDeeper ? `, and ${isMany ? "go" : "goes"} deeper` : "";
-    return `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}${deeper}`;
-  }
-  if (Math.abs(a - b) <= margin) {
-    const deeper = isDeeper ? `, but ${subject} ${isMany ? "go" : "goes"} deeper` : "";
+  if (isLevel(a, b, which, sure.margin)) {
     const level = isUnequal ? `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}` : `${start}level`;
-    return `${level}, as far as ${tests.toLocaleString("en")} test strings can tell${deeper}`;
+    const goes = isUnequal ? `the nonlinear ${isMany ? "ones go" : "one goes"} deeper` : `${subject} goes deeper`;
+    if (sure.isFew || sure.margin > levelOf(a, b, which)) {
+      const strings = sure.tests === 1 ? "this test string shows" : `these ${sure.tests.toLocaleString("en")} test strings show`;
+      return `${level}: ${strings} no difference${isDeeper ? `, but ${goes}` : ""}`;
+    }
+    if (isDeeper) return isUnequal ? `${level}, and ${isMany ? "go" : "goes"} deeper` : `${level}, but ${goes}`;
+    return level + (isLike && !isUnequal ? ": the curve buys nothing" : ""); // otherwise the objective may do so
   }
   const begin = isUnequal ? "" : start;
   const less = which === SCORE.bits ? Math.abs(a - b).toFixed(3) : percent(1 - Math.min(ratio, 1 / ratio));

@@ -23,6 +23,7 @@ from .inputs import (
     Symbols,
     Unknown,
     errors_naming,
+    file_name,
     read_bytes,
     read_sample,
     read_words,
@@ -114,9 +115,11 @@ def classify(
         for new in folders.values():
             check_new_model(new, force)
         form = reading if label_column is None else Reading("csv")
-        samples = _read_train(files, form, Symbols.of(alphabet, unknown, min_count))
+        symbols = Symbols.of(alphabet, unknown, min_count)
+        tables = (None, None) if label_column is None else (Path(train[0]), Path(test[0]))
+        samples = _read_train(files, form, symbols, tables[0])
         tested = {
-            label: _read_test(path, form, samples[label].alphabet, label)
+            label: _read_test(path, form, samples[label].alphabet, label, tables[1])
             for label, path in test_files.items()
         }
     learned = _learned(samples, recipe, priors)
@@ -176,26 +179,38 @@ def _parts(
     return files
 
 
-def _read_test(path: Path, reading: Reading, alphabet: Alphabet, label: str) -> Sample:
+def _named(notes: Sequence[str], table: Path | None, label: str) -> tuple[str, ...]:
+    """Name the label and its table in place of the part of the table that was read as a file."""
+    if table is None:
+        return tuple(notes)
+    reading = notes[0].partition(": ")[2].partition("; ")[0]
+    return (f"{file_name(table)}, {label}: {reading}", *notes[1:])
+
+
+def _read_test(
+    path: Path, reading: Reading, alphabet: Alphabet, label: str, table: Path | None
+) -> Sample:
     from ..experiment.notes import mapped_notes
 
     file = read_words(path, reading, alphabet)
-    print_notes(file.notes)
+    print_notes(_named(file.notes, table, label))
     if alphabet.unknown is not None:
         print_notes(mapped_notes(file.sample(), alphabet, f"{label} test"))
     return file.sample()
 
 
-def _read_train(files: Mapping[str, Path], reading: Reading, symbols: Symbols) -> dict[str, Sample]:
-    """Read the strings of each label. With a symbol for the unknown, what is known is what is
-    frequent in the strings of all labels together.
+def _read_train(
+    files: Mapping[str, Path], reading: Reading, symbols: Symbols, table: Path | None
+) -> dict[str, Sample]:
+    """Read the strings of each label, perhaps of one table. With a symbol for the unknown, what is
+    known is what is frequent in the strings of all labels together.
     """
     from ..experiment.notes import mapped_notes
 
     samples = {}
     for label, path in files.items():
         samples[label], notes = read_sample(path, reading, None, symbols.declared)
-        print_notes(notes)
+        print_notes(_named(notes, table, label))
     if symbols.unknown is None:
         return samples
     every = Alphabet.of(chain.from_iterable(sample.alphabet for sample in samples.values()))

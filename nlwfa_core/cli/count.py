@@ -49,7 +49,7 @@ def count(
     with errors_naming(file):
         counted = count_text(_reads_of(file), reading, max_distinct or MAX_DISTINCT)
     sentence = f"read as {counted.format}" + (f": {counted.detail}" if counted.detail else "")
-    notes = [reading_of(file_name(file), as_options(sentence)), *counted.notes]
+    notes = [reading_of(file_name(file), as_options(sentence)), *map(as_options, counted.notes)]
     notes += filter(None, [counted.bound])
     most = limits.most("strings")
     if counted.num_strings > most:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,8 +17,9 @@ import typer
 from .. import limits
 from ..errors import FormatError, RecipeError
 from ..files import read_capped, read_rest
+from ..records import options_of
 from ..sources.counting import MAX_DISTINCT, count_strings
-from ..sources.reading import COLUMNS, Reading
+from ..sources.reading import Reading, in_terms_of
 from ..sources.recognition import reading_of
 from ..sources.string_files import (
     PIECE_BYTES,
@@ -33,6 +33,7 @@ from ..sources.string_files import (
 from ..strings.plain import MIN_COUNT, frequent_symbols
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, check_unknown
+from .recipe_options import typed
 
 if TYPE_CHECKING:
     from ..models.model_files import StoredModel
@@ -112,18 +113,15 @@ def errors_naming(path: Path) -> Iterator[None]:
         raise RecipeError(f"{path}: {as_options(str(error))}") from None
 
 
-CHOICES = re.compile(rf"\b({'|'.join(COLUMNS)})\b")
-WINDOW = re.compile(r"\bwindow = ([0-9]+)")
-
-
 def as_options(text: str) -> str:
     """Write the fields of `Reading` in a sentence as options of commands.
 
     >>> as_options("say which column has the cases (case_column)")
     'say which column has the cases (--case-column)'
+    >>> as_options("set the format to csv and the header to yes")
+    'set --format csv and --header yes'
     """
-    text = WINDOW.sub(r"--window \1", text)
-    return CHOICES.sub(lambda match: f"--{match[1].replace('_', '-')}", text)
+    return in_terms_of({name: typed(name) for name in options_of(Reading)}, text)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -139,7 +137,7 @@ def read_words(path: Path, reading: Reading, alphabet: Alphabet | None = None) -
     with errors_naming(path):
         file = read_strings(data, reading, alphabet)
     sentence = reading_of(file_name(path), as_options(file.reading))
-    return replace(file, notes=(sentence, *file.notes))
+    return replace(file, notes=(sentence, *map(as_options, file.notes)))
 
 
 def read_sample(
@@ -186,7 +184,7 @@ def read_sample(
             content = head + read_rest(file, limits.most("file_bytes"))
             whole = read_strings(content, reading, declared, extend=False)
             sentence = reading_of(file_name(path), as_options(whole.reading))
-            return whole.sample(), (sentence, *whole.notes)
+            return whole.sample(), (sentence, *map(as_options, whole.notes))
     except OSError as error:
         raise RecipeError(f"can't read {path}: {error.strerror}") from None
 

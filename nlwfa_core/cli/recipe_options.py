@@ -8,6 +8,7 @@ effect. How files of strings are read is another parameter, `reading`.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -18,7 +19,7 @@ import typer
 from ..errors import FieldError, RecipeError
 from ..experiment.recipe import FIELDS, OPTIONS, Recipe, flat, needs
 from ..records import NoEffect, Option, no_effect_message, options_of
-from ..sources.reading import Reading
+from ..sources.reading import AUTO, Reading
 from .terminal import Output
 
 # Python's name of an option -> the flat names of the fields that it sets.
@@ -102,6 +103,10 @@ def _with_options(
                 {_option_of(options, name): values for name, values in error.needs.items()},
                 between=" ",
             )
+            if error.setting.get("format") == AUTO and "csv" in error.needs["format"]:
+                option = _option_of(options, error.field)
+                value = shlex.quote(str(field_values[error.field]))
+                message += f"; for a table, write --format csv {option} {value}"
             raise RecipeError(message) from None
         except FieldError as error:
             named = (

@@ -58,6 +58,7 @@ from .text import (
     against_record,
     against_summary,
     aligned,
+    counted_strings,
     difference_records,
     intervals_in_words,
     json_text,
@@ -192,7 +193,7 @@ def compare(
     their L2 distance.
     """
     from ..display.pairs import compared_table
-    from ..experiment.notes import key_notes
+    from ..experiment.notes import key_notes, training_notes
 
     form = table_form(table, as_json)
     _check_resampling(resamples, confidence)
@@ -205,6 +206,7 @@ def compare(
         )
     scores = [string_scores(saved.model, test_set, floor) for saved in models]
     notes = (*notes, *_unknown_to(second, models[1], models[0], test_set))
+    notes += training_notes([saved.info.get("recipe") for saved in models])
     single = [intervals(one, resamples, confidence=confidence) for one in scores]
     differences = paired_differences(scores[0], scores[1], resamples, confidence=confidence)
     num_resamples = resamples or default_resamples(scores[0])
@@ -228,12 +230,17 @@ def compare(
         return Output(json_text(record), notes)
     method = too_few or f"{intervals_in_words(confidence, num_resamples)}, the same for both"
     target = pautomac_target(len(test_set.words), scores[0].has_truth)
-    meaning = f"A is {first}, B is {second}; log₂ Pautomac against {target}; {method}"
+    counted = counted_strings(len(test_set.words), scores[0].has_truth)
+    meaning = (
+        f"A is {first}, B is {second}; log₂ Pautomac against {target}; counts of strings are of "
+        f"{counted}, impossible of {plural(scores[0].num_predictions, 'prediction')}; {method}"
+    )
     rows = compared_table(
         (_with_counts(scores[0], single[0]), _with_counts(scores[1], single[1])),
         differences,
         ahead,
         together=form not in ("csv", "json"),
+        num_resamples=num_resamples,
     )
     if form is not None:
         return Output(

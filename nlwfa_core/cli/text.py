@@ -201,6 +201,21 @@ def value_score_summary(scores: ValueScores) -> str:
     return "\n".join(f"{name:<17}{value}" for name, value in lines.items())
 
 
+def counted_strings(num_strings: int, has_truth: bool) -> str:
+    """Describe the strings that whole-string scores and the counts of outputs are over.
+
+    >>> counted_strings(1000, has_truth=True), counted_strings(612, has_truth=False)
+    ('1,000 strings as drawn', '612 distinct strings')
+
+    `num_strings`: as in `Scores.num_words`.
+    """
+    return (
+        plural(num_strings, "string") + " as drawn"
+        if has_truth
+        else (plural(num_strings, "distinct string"))
+    )
+
+
 def pautomac_target(num_strings: int, has_truth: bool) -> str:
     """Describe what the Pautomac score compares a model with.
 
@@ -209,9 +224,8 @@ def pautomac_target(num_strings: int, has_truth: bool) -> str:
 
     `num_strings`: as in `Scores.num_words`.
     """
-    if has_truth:
-        return f"the true probabilities of {plural(num_strings, 'string')} as drawn"
-    return f"the frequencies of {plural(num_strings, 'distinct string')}"
+    quantity = "true probabilities" if has_truth else "frequencies"
+    return f"the {quantity} of {counted_strings(num_strings, has_truth)}"
 
 
 def score_summary(
@@ -257,7 +271,7 @@ def score_summary(
         "scored": plural(sample.num_strings, "string"),
         "outputs": f"{scores.num_zero:,} zero, {scores.num_negative:,} negative, "
         f"{scores.num_nonfinite:,} not finite, "
-        f"of {scores.num_words:,}",
+        f"of {counted_strings(scores.num_words, scores.true_log2_pauto is not None)}",
         "next symbols": f"{scores.num_impossible:,} of {scores.num_predictions:,} had score 0 for "
         "what "
         "followed",
@@ -446,6 +460,20 @@ def ranking_summary(score: RankingScore) -> str:
     return f"NDCG5 {as_text(score.ndcg5)}, {error}; {prefixes_text(score.num_prefixes)}"
 
 
+TIED = "tied: the share of predictions in which several symbols have the same highest score"
+
+
+def at_the_end(best: int, ranks: Sequence[int]) -> str:
+    """Write a line if the best rank is the largest of several that were tried; otherwise nothing.
+
+    >>> at_the_end(3, [1, 2, 3])
+    '\\nthe best is the largest rank tried: a larger one may be better still'
+    """
+    if len(ranks) < 2 or best < max(ranks):
+        return ""
+    return "\nthe best is the largest rank tried: a larger one may be better still"
+
+
 def ranks_summary(learner: str, selection: RankSelection) -> str:
     """Write the scores of every rank, and the best rank."""
     fields = (
@@ -464,7 +492,8 @@ def ranks_summary(learner: str, selection: RankSelection) -> str:
     return (
         f"{learner} on {plural(words, 'distinct validation string')}; logarithms to base 2, "
         "the end of a string counted\n"
-        f"{table(rows)}\nbest by {selection.metric}: rank {selection.rank}"
+        f"{table(rows)}\n{TIED}\nbest by {selection.metric}: rank {selection.rank}"
+        f"{at_the_end(selection.rank, [rank for rank, _ in selection.scores])}"
     )
 
 
@@ -479,6 +508,7 @@ def criteria_summary(learner: str, selection: RankSelection) -> str:
         f"{learner} on {plural(number, 'training string')}, each an observation; natural "
         "logarithms, the end of a string counted\n"
         f"{table(rows)}\nbest by {CRITERIA[selection.metric]}: rank {selection.rank}"
+        f"{at_the_end(selection.rank, [rank for rank, _ in selection.criteria])}"
     )
 
 
@@ -501,6 +531,7 @@ def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
         f"{learner}, mean ± standard deviation over {number} folds; logarithms to base 2, "
         "the end of a string counted\n"
         f"{table(rows)}\nbest by {metric}: rank {best}{caveat}"
+        f"{at_the_end(best, [rank for rank, _ in validated.scores])}"
     )
 
 

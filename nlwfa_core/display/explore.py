@@ -44,7 +44,7 @@ from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Word, Words
 from .lens import MAX_SINGULAR_VALUES, packed
 from .panels import MAX_SIDE, state_order
-from .string_labels import word_labels
+from .string_labels import word_endings, word_labels
 from .walk import first_word, is_bracketed, ladder_words, open_brackets
 
 FURTHEST_RANK = MAX_SINGULAR_VALUES  # of a linear model that is sent alone
@@ -89,7 +89,7 @@ MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
 MOST_STRINGS = 40
 MOST_TESTED = 20_000  # symbols of the test strings that are sent
 MOST_GROUPS = 6
-MAX_NAME = 8  # characters of a group's name
+MAX_NAME = 12  # characters of a group's name, unless two would be the same
 # of networks that the browser can compute
 BROWSER_READINGS = (StringReading(), ConditionalReading("softmax", normalised=True))
 NESTED = "brackets open"
@@ -391,13 +391,12 @@ def _groups(
         for own, members, axis in zip(group, (order.rows, order.columns), (0, 1), strict=True):
             span = slice(ends[number, axis], ends[number + 1, axis])
             own[members[span]] = min(number, MOST_GROUPS - 1)
-    labels = word_labels(prefixes, alphabet)
-    names = [labels[first] for _, _, first in blocks]
-    names = [name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…" for name in names]
+    firsts = Words.of(prefixes[first] for _, _, first in blocks)
+    names = word_endings(firsts, alphabet, MAX_NAME)
     if len(order.blocks) > len(blocks):
         names.append("others")
     return {
-        "title": "followed as",
+        "title": "same future as",
         "names": names,
         "rows": group[0].tolist(),
         "columns": group[1].tolist(),

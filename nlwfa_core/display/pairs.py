@@ -15,8 +15,10 @@ from ..metrics.intervals import (
     NUM_RESAMPLES,
     Interval,
     StringScores,
+    default_resamples,
     leader,
     leaders,
+    least_p_value,
     paired_differences,
     too_few_strings,
 )
@@ -75,6 +77,7 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
             (pair[number], text[number]) for pair, text in zip(values, texts, strict=True)
         )
     gaps = [differences[score.field] for score in fields]
+    number = default_resamples(models[0])
     table["difference"] = Numbers.of(
         (gap.estimate, format_difference(gap.estimate, score.form))
         for gap, score in zip(gaps, fields, strict=True)
@@ -82,7 +85,7 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     table["95 % interval"] = [
         _gap_text(gap, pair, score) for gap, pair, score in zip(gaps, values, fields, strict=True)
     ]
-    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
+    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value, number)) for gap in gaps)
     titles = {"first": names[0], "second": names[1]}
     ahead = leaders(differences, models[0].has_truth)
     table["ahead"] = [titles.get(ahead[score.field], ahead[score.field]) for score in fields]
@@ -94,13 +97,15 @@ def compared_table(
     differences: Mapping[str, Interval],
     ahead: Mapping[str, str],
     together: bool,
+    num_resamples: int,
 ) -> Table:
     """Make a table of two models, A and B: each score with its interval, the difference A − B with
     interval and p value.
 
     `models`: field of `Scores` -> interval, or the value alone as an interval without ends, of each
-    model. `differences`: from `paired_differences`. `ahead`: from `leaders`. `together`: whether an
-    interval is in brackets after its number; otherwise its ends have columns of their own.
+    model. `differences`: from `paired_differences`, with this number of resamples. `ahead`: from
+    `leaders`. `together`: whether an interval is in brackets after its number; otherwise its ends
+    have columns of their own.
     """
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.column for score in fields]}
@@ -127,7 +132,9 @@ def compared_table(
                 _end(known[score.field], end, score.form, write) for score in fields
             )
     gaps = [differences[score.field] for score in fields]
-    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value)) for gap in gaps)
+    table["p value"] = Numbers.of(
+        (gap.p_value, p_value_text(gap.p_value, num_resamples)) for gap in gaps
+    )
     names = {"first": "A", "second": "B"}
     table["ahead"] = [names.get(ahead[score.field], ahead[score.field]) for score in fields]
     return table
@@ -143,13 +150,18 @@ def _end(
     return value, "–" if value is None else write(value, form)
 
 
-def p_value_text(value: float | None) -> str:
+def p_value_text(value: float, num_resamples: int) -> str:
     """Write a p value with two significant digits; "–" if there is none.
 
-    >>> p_value_text(0.0312), p_value_text(0.001), p_value_text(1.0), p_value_text(math.nan)
-    ('0.031', '0.001', '1', '–')
+    The smallest that so many resamples can show is an upper bound.
+
+    >>> p_value_text(0.0312, 1999), p_value_text(0.001, 1999), p_value_text(math.nan, 1999)
+    ('0.031', '≤ 0.001', '–')
     """
-    return "–" if value is None or math.isnan(value) else format_significant(value, 2)
+    if math.isnan(value):
+        return "–"
+    text = format_significant(value, 2)
+    return f"≤ {text}" if value <= least_p_value(num_resamples) else text
 
 
 def lead_sentence(

@@ -40,6 +40,42 @@ def word_labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]
     ]
 
 
+def word_endings(words: Words, alphabet: Alphabet, most: int) -> list[str]:
+    """Write words as short texts: as many of a word's last symbols as make at most `most`
+    characters, and at least one.
+
+    Words that end in the same way get more symbols, up to `MAX_LABEL` characters, until their texts
+    differ, and then a number. Where the words of two prefixes end tells more than where they begin.
+
+    >>> words = Words.of([(0, 1, 2, 3), (0, 2, 2, 3)])
+    >>> word_endings(words, Alphabet(("home", "item", "cart", "leave")), 11)
+    ['…item cart leave', '…cart cart leave']
+    """
+    taken = []
+    for word in words:
+        fitting = (n for n in range(len(word), 1, -1) if len(_ending(word, alphabet, n)) <= most)
+        taken.append(next(fitting, 1))
+    texts = [_ending(word, alphabet, n) for word, n in zip(words, taken, strict=True)]
+    while clashing := [
+        n
+        for n, word in enumerate(words)
+        if texts.count(texts[n]) > 1
+        and taken[n] < len(word)
+        and len(_ending(word, alphabet, taken[n] + 1)) <= MAX_LABEL
+    ]:
+        for n in clashing:
+            taken[n] += 1
+            texts[n] = _ending(words[n], alphabet, taken[n])
+    return [
+        f"…{text[1:][1 - most :]} {texts[: n + 1].count(text)}" if texts.count(text) > 1 else text
+        for n, text in enumerate(texts)
+    ]
+
+
+def _ending(word: Word, alphabet: Alphabet, length: int) -> str:
+    return ("…" if length < len(word) else "") + alphabet.decode(word[-length:])
+
+
 def prefixes_of(word: Word) -> Words:
     """List λ and every longer prefix of a word.
 

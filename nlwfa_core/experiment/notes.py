@@ -5,16 +5,18 @@ symbols that a model does not know, and a sample with fewer prefixes than asked 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import listed
+from ..errors import RecipeError, listed
 from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words, distinct
+from .recipe import Recipe
 
 # Distinct training strings of which a model's file keeps a key each, of four bytes: at most 270 kB.
 MOST_KEYS = 50_000
@@ -46,6 +48,40 @@ def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str,
     _, inverse = distinct(Words.joined([train.words, test.words]))
     own, others = inverse[: len(train.words)], inverse[len(train.words) :]
     return _overlap_note(test, np.isin(others, own), bool(np.isin(own, others).all()), role)
+
+
+def training_notes(recipes: Sequence[object]) -> tuple[str, ...]:
+    """State that two models were trained on different things; empty if they were not, or if it is
+    not known.
+
+    `recipes`: of each model, the JSON of its recipe, or anything else.
+
+    >>> training_notes([{"learning": {"learner": learner}} for learner in ("SP", "GRU")])
+    ('A and B were trained in different ways: A on the Hankel matrix, B on the strings themselves. A difference in scores may be due to that.',)
+    """  # noqa: E501
+    ways = [_trained_on(recipe) for recipe in recipes]
+    if "" in ways or len(set(ways)) == 1:
+        return ()
+    said = ", ".join(f"{name} on {way}" for name, way in zip("AB", ways, strict=True))
+    return (
+        f"A and B were trained in different ways: {said}. A difference in scores may be due to "
+        "that.",
+    )
+
+
+def _trained_on(recipe: object) -> str:
+    """Write what a model was trained on; empty if that is not known."""
+    if not isinstance(recipe, dict):
+        return ""
+    try:
+        learning = Recipe(**recipe).learning
+    except (RecipeError, TypeError):
+        return ""
+    on_strings = not learning.needs_hankel or "likelihood" in (
+        getattr(learning, "refinement", ""),
+        getattr(learning, "objective", ""),
+    )
+    return "the strings themselves" if on_strings else "the Hankel matrix"
 
 
 def training_keys(train: Sample) -> str | None:

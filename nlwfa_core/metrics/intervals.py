@@ -200,6 +200,11 @@ class StringScores:
         """Return the number of test strings, repeated ones included."""
         return int(self.counts.sum())
 
+    @property
+    def num_predictions(self) -> int:
+        """Return the number of predictions of next symbols, over all test strings as drawn."""
+        return int(self.counts @ self.next_symbols["num_predictions"])
+
     def scores(self, draws: FloatArray) -> dict[str, FloatArray]:
         """Compute the scores of some resamples: field of `Scores` -> array, shape (num_resamples,).
 
@@ -442,6 +447,13 @@ def least_resamples(confidence: float) -> int:
 def default_resamples(model: StringScores) -> int:
     """Return the number of resamples of a model's test strings where none is asked for."""
     return NUM_RESAMPLES if model.num_strings <= MANY_STRINGS else FEW_RESAMPLES
+
+
+def least_p_value(num_resamples: int) -> float:
+    """Return the smallest p value that resamples can show: a difference whose interval leaves out
+    0 at each of their levels has it, or a smaller one.
+    """
+    return 2 / (num_resamples + 1)
 
 
 @check_types
@@ -857,6 +869,6 @@ def _p_value(values: FloatArray, estimate: float, acceleration: float) -> float:
     )
     stretched = 1 + acceleration * (at_zero - bias)
     if stretched <= 0:  # beyond the end of the transformation
-        return 2 / (number + 1)
+        return least_p_value(number)
     tail = NormalDist().cdf(-abs((at_zero - bias) / stretched - bias))
-    return min(1.0, max(2 * tail, 2 / (number + 1)))
+    return min(1.0, max(2 * tail, least_p_value(number)))

@@ -6,11 +6,13 @@ sentence about it (`StringFile.reading`) says what was found.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import StringConstraints, field_validator
 
-from ..records import Record, option
+from ..records import Record, option, options_of
 from .names import ENCODINGS, FORMATS
 
 ColumnName = Annotated[str, StringConstraints(max_length=200)]
@@ -139,3 +141,39 @@ class Reading(Record):
 
 
 COLUMNS = ("text_column", "count_column", "case_column", "event_column", "order_column")
+
+# How the sentences of this package name a choice: "set the format to csv", "say which column has
+# the strings (text_column)", "windows, for example window = 20".
+CHOICE = re.compile(
+    r"\bthe (?P<chosen>format|encoding|header|separator) to (?=[\w,;|-])"
+    rf"|\b(?P<column>{'|'.join(COLUMNS)})\b"
+    r"|\b(?P<window>window) = (?=[0-9])"
+)
+
+
+def in_terms_of(names: Mapping[str, str], text: str, to: str = " ", equals: str = " ") -> str:
+    """Write the choices that a sentence names in the words of a user interface.
+
+    `names`: field of `Reading` -> its name there. `to`, `equals`: what comes between a name and its
+    value, in place of "to" and "=".
+    """
+
+    def name(match: re.Match[str]) -> str:
+        if field := match["chosen"]:
+            return names[field] + to
+        return names[match["column"]] if match["column"] else names["window"] + equals
+
+    return CHOICE.sub(name, text)
+
+
+def as_controls(text: str) -> str:
+    """Write the fields of `Reading` in a sentence as the lab's controls.
+
+    >>> as_controls("set the format to csv, and say which has the counts (count_column)")
+    'set “Format of the strings” to csv, and say which has the counts (“Column of the counts”)'
+    """
+    titles = {
+        name: f"“{entry.title[0].upper()}{entry.title[1:]}”"
+        for name, entry in options_of(Reading).items()
+    }
+    return in_terms_of(titles, text, " to ", " = ")

@@ -251,7 +251,7 @@ COUNT_NAMES = names_in(
 )
 VALUE_NAMES = names_in(
     """
-    value, values, y, f, f(x), f x, target, output, result, label, labels, class, accept,
+    value, values, y, f, f(x), f x, target, output, outcome, result, label, labels, class, accept,
     accepted, accepts, accepting, member, membership, in language, positive, weight,
     weights, score, probability, prob, p, logprob, log probability, reward, rating, mean,
     wert, werte, gewicht, valeur, valor, valore
@@ -324,7 +324,9 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
         for delimiter in _delimiters(rows):
             if table := _columns(_cells(rows, delimiter, all_rows), delimiter, certain):
                 return table
-        if not certain:
+        if certain:
+            _check_counted(rows, all_rows)
+        else:
             _check_columns(rows)
             _check_separators(rows)
             _check_title(rows)
@@ -604,16 +606,27 @@ def _without_index(
     return columns, ""
 
 
-def _other_table(row: list[str], delimiter: str) -> FormatError:
+def _other_table(row: list[str], delimiter: str, certain: bool = False) -> FormatError:
     """Make the error for a table with columns other than a string and its count."""
     seen = listed([repr(cell[:20]) for cell in row])
+    got = (
+        f"got {plural(len(row), 'column')}, separated by "
+        f"{SYMBOL_SEPARATORS.get(delimiter, 'tab')}s: {seen}"
+    )
+    csv = "" if certain else "set the format to csv and "
+    symbols = "if these are the symbols of a string, write spaces between them"
+    tokens = "if these are lines of tokens, set the format to tokens"
+    if len(row) == 2:
+        return FormatError(
+            f"no column has the counts of strings; {got}: {csv}say which has the strings "
+            "(text_column), and each line counts once; if the other has labels, learn a model for "
+            "each on the page Classify or by `nlwfa classify --label-column`; if each line is an "
+            f"event of a case, set the format to events ({symbols}; {tokens})"
+        )
     return FormatError(
-        "a table of strings must have 2 columns, string and count; got "
-        f"{plural(len(row), 'column')}, separated by "
-        f"{SYMBOL_SEPARATORS.get(delimiter, 'tab')}s: {seen} (if these are the symbols of a "
-        "string, write spaces between them; if these are lines of tokens, set the format to "
-        "tokens; otherwise say which columns have the strings and counts, or set the format to "
-        "events)"
+        f"a table of strings must have 2 columns, string and count; {got} ({symbols}; {tokens}; "
+        f"otherwise {csv}say which columns have the strings (text_column) and counts "
+        "(count_column), or set the format to events)"
     )
 
 
@@ -640,39 +653,71 @@ def _check_columns(rows: Sequence[str]) -> None:
             raise _other_table([cell.strip() for cell in cells[0]], delimiter)
 
 
+HEADED = "set the format to csv and the header to yes"
+
+
+def _check_counted(rows: Sequence[str], all_rows: bool) -> None:
+    """Raise FormatError if the rows are those of a table without any number."""
+    for delimiter in _delimiters(rows):
+        table = _cells(rows, delimiter, all_rows)
+        if table and not any(NUMBER.fullmatch(cell) for row in table for cell in row):
+            raise _other_table(table[0], delimiter, certain=True)
+
+
 def _check_title(rows: Sequence[str]) -> None:
     """Raise FormatError if the first line is the name of a column, and no other line has all of its
     symbols.
+
+    Names that strings are called by are enough. A word that only other columns are called by may be
+    a string of one symbol, such as the page of a session, unless all other lines have several.
     """
     title = rows[0].strip().strip('"')
-    if len(rows) < 2 or title.lower() not in STRING_NAMES:
+    if len(rows) < 2:
         return
-    in_tokens = any(len(row.split(maxsplit=1)) > 1 for row in rows[1:])
-    if (
-        title not in (row for line in rows[1:] for row in line.split())
-        if in_tokens
-        else set(title) - set("".join(rows[1:]))
-    ):
+    if title.lower() not in STRING_NAMES:
+        is_title = _is_known_title(title) and _stands_alone(title, rows[1:])
+    elif any(len(row.split(maxsplit=1)) > 1 for row in rows[1:]):
+        is_title = title not in (row for line in rows[1:] for row in line.split())
+    else:
+        is_title = bool(set(title) - set("".join(rows[1:])))
+    if is_title:
         raise FormatError(
-            f"the first line, {title!r}, reads like the name of a column: leave it out, or set the "
-            "format to csv and the header to yes (if it is a string, set the format to tokens or "
-            "characters)"
+            f"the first line, {title!r}, reads like the name of a column: leave it out, or "
+            f"{HEADED} (if it is a string, set the format to tokens or characters)"
         )
 
 
+def _is_known_title(title: str) -> bool:
+    return len(title) >= SHORTEST_TITLE and _plain(title) in COLUMN_NAMES
+
+
+def _stands_alone(title: str, rows: Sequence[str]) -> bool:
+    """Return whether a title is one token, which no row has, and all rows have several."""
+    return num_tokens(title) == 1 and not any(
+        title in (tokens := row.replace('"', " ").split()) or len(tokens) < 2 for row in rows
+    )
+
+
 def title_notes(rows: Sequence[str]) -> list[str]:
-    """Make a note if the first line may be the name of a column, although it is read as a
-    string.
+    """Make a note if the first line may be the name of a column, although it is read as a string.
+
+    It has a known name or, above three lines or more, is the only line of one token.
     """
     title = rows[0].strip().strip('"')
-    if (
-        len(rows) < 2
-        or len(title) < 3
-        or title.lower() not in COLUMN_NAMES
-        or any(title == row.strip() for row in rows[1:])
-    ):
+    is_known = _is_known_title(title) and not any(title == row.strip() for row in rows[1:])
+    is_alone = (
+        len(rows) > 3 and TITLE.fullmatch(title) is not None and _stands_alone(title, rows[1:])
+    )
+    if len(rows) < 2 or not (is_known or is_alone):
         return []
-    return [f"The first line, {title!r}, may be the name of a column: it is read as a string."]
+    return [
+        f"The first line, {title!r}, may be the name of a column: it is read as a string. If it is "
+        f"a name, {HEADED}."
+    ]
+
+
+SHORTEST_TITLE = 3  # characters
+TITLE = re.compile(r"[^\W\d_]\w{2,}")  # what may be the name of a column
 
 
 SYMBOL = re.compile(r"""[\w.+:@'#/-]+|"[^"\s]*\"""")
@@ -807,7 +852,7 @@ class _Columns:
         names = [_plain(cell) for cell in first]
         known = sum(name in CASE_NAMES | EVENT_NAMES | COLUMN_NAMES for name in names)
         is_log = not CASE_NAMES.isdisjoint(names) and not EVENT_NAMES.isdisjoint(names)
-        if is_log or 2 * known > len(names):
+        if is_log or 2 * known >= len(names):
             return True
         return any(
             _is_numeric([row[column] for row in self.table[1:]])

@@ -185,7 +185,7 @@ class ChoiceKey:
     right one's credit away.
 
     >>> ChoiceKey((Option("1", True), Option("2", True), Option("3", False))).check("1")
-    Verdict(credit=0.5, reason='1 of 2 right ones.')
+    Verdict(credit=0.5, reason='What you chose is right; 1 more is missing.')
     """
 
     options: tuple[Option, ...]
@@ -219,8 +219,11 @@ class ChoiceKey:
             return Verdict(1)
         reason = " ".join(option.reason for option in wrong if option.reason)
         if self.several:
-            count = f"{hits} of {rights} right ones" + (
-                f", and {len(wrong)} too many." if wrong else "."
+            count = (
+                f"{hits} of {rights} right ones, and {len(wrong)} too many."
+                if wrong
+                else f"What you chose is right; {rights - hits} more "
+                f"{'is' if rights - hits == 1 else 'are'} missing."
             )
             return Verdict(max(0, hits - len(wrong)) / rights, f"{count} {reason}".strip())
         return Verdict(0, reason or "No.")

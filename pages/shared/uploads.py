@@ -18,6 +18,7 @@ import streamlit as st
 from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.files import file_label, make_room, short_title
 from nlwfa_core.history.database import database_errors_as_sentences
+from nlwfa_core.sources.reading import as_controls
 from pages.shared import contents, visitor, visitor_runs
 from pages.shared.widgets import escape_markdown
 
@@ -107,7 +108,7 @@ def refuse(
         The name of the file.
     """
     st.session_state.setdefault(REFUSED, {})[uploader] = (
-        f"{short_title(title)}: {reason} – {outcome}"
+        f"{short_title(title)}: {as_controls(str(reason))} – {outcome}"
     )
 
 

@@ -84,7 +84,10 @@ def controls(context: Context) -> tuple[int, str, str]:
 
 def _block_title(symbols: Sequence[str], symbol: int) -> str:
     """Write the title of a block of the matrix: that of a symbol's number, or H_λ for −1."""
-    return "H_λ: rows u" if symbol < 0 else f"H_σ: rows uσ, σ = {symbols[symbol]}"
+    if symbol < 0:
+        return "H_λ: rows u"
+    text = symbols[symbol]
+    return f"H_{text}: rows u{text if len(text) == 1 else f' {text}'}"
 
 
 def _approximations(context: Context) -> list[str]:

@@ -646,7 +646,7 @@ def test_one_long_sequence_is_cut_into_windows_beside_its_first_lines() -> None:
     sequence = b"ab" * 20_000
     app = open_lab("data", **QUICK)
     [complaint] = complaints(upload(app, sequence))
-    assert "into windows, for example window = 20" in complaint
+    assert "into windows, for example “Length of windows” = 20" in complaint
     assert recipe_of(app).data.source == "dyck"
     app = app.number_input(key="reading.window").set_value(25).run()
     assert not complaints(app)

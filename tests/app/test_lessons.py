@@ -339,7 +339,7 @@ def test_several_right_options_are_ticked():
     assert "Choose an answer first" in app.error[0].value
     app.checkbox(key=f"{name}.entry.0").check()
     app.button(key=f"{name}.check").click().run()
-    assert "1 of 2 right ones." in app.warning[0].value
+    assert "What you chose is right; 1 more is missing." in app.warning[0].value
     app.checkbox(key=f"{name}.entry.2").check()
     app.button(key=f"{name}.check").click().run()
     assert app.success[0].value.startswith("Right on the second try.")

@@ -227,7 +227,7 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     """Where H does not fall into blocks, at their principal components at first."""
     visit(page, lab, rank=6)
     caption = page.locator(".explore .lane.upper .caption").nth(1)
-    expect(caption).to_contain_text("States: ")
+    expect(caption).to_contain_text("have no state left")
     page.get_by_role("button", name="PCA").click()
     hankel = build_hankel(load_data(FIRST.data).train, FIRST.hankel)
     model = fit(hankel, "SP", 6).model
@@ -237,11 +237,11 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     values = np.linalg.eigvalsh(np.cov(points.T, aweights=often, ddof=0))[::-1]
     lost = len(states) - len(points)
     share = f"{values[:2].sum() / values.sum():.0%}"
-    expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)} lost")
+    expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)}: no state left")
     visit(page, lab, rank=5, source="hmm")
     expect(caption).to_contain_text("of the variance")
     page.get_by_role("button", name="rings", exact=True).click()
-    expect(caption).to_contain_text("States: ")
+    expect(caption).to_have_text("One dot for each beginning")
 
 
 def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
@@ -402,6 +402,45 @@ def test_networks_of_own_strings_are_trained_in_the_picture(
     )
     go(page, "history")
     expect(page.locator(".stDataFrame canvas table").first).to_contain_text("both.non, k = 4")
+
+
+def test_words_as_symbols_are_told_apart(page: Page, lab: str) -> None:
+    visit(page, lab, "data", rank=1)
+    walks = ["search item", "search item cart", "sale item", "item cart pay", "about us sale help"]
+    strings = [f"home {walk} leave" for walk in walks]
+    paste(page, [*strings, strings[0], "home leave"] * 20)
+    go(page, "explore")
+    lower(page).get_by_role("button", name="Train 1 to 4 states").click()
+    expect(lower(page).locator(".scored")).to_contain_text("WER", timeout=PATIENCE_SECONDS * 1000)
+    symbols = [
+        page.locator(f".explore .lane.{lane} .next .row b").all_inner_texts()
+        for lane in ("upper", "lower")
+    ]
+    assert symbols[0] == symbols[1] and len(symbols[0]) == 7 and "" not in symbols[0]
+    lefts = page.locator(".explore .next .own").evaluate_all(
+        "bars => bars.map((bar) => bar.getBoundingClientRect().left)"
+    )
+    assert len(set(lefts)) == 1
+    ticks = page.locator(".explore .depth .rung")
+    expect(ticks).to_have_text([re.compile(f"^{number}home") for number in range(1, 5)])
+    ticks.nth(1).click()
+    expect(page.locator(".explore .rungs")).to_have_text("2: home search item leave")
+    expect(page.locator(".explore .tape button")).to_have_text(["home", "search", "item", "leave"])
+    listed = page.locator(".explore .strings .mono").all_inner_texts()
+    assert len(set(listed)) == len(listed) == 6
+
+
+def test_play_begins_again_where_a_string_is_at_its_end(page: Page, lab: str) -> None:
+    visit(page, lab, rank=3)
+    page.get_by_role("textbox", name="A string to follow").fill("[[[]")
+    follow = page.locator(".explore .foot")
+    play = follow.get_by_role("button", name="Play")
+    expect(play).to_have_attribute("title", "Read it again from the start")
+    play.click()
+    expect(follow.get_by_role("button", name="Pause")).to_be_visible()
+    expect(follow.locator(".tape .read")).to_have_count(0)
+    expect(play).to_have_attribute("title", "Read it again from the start")
+    expect(follow.locator(".tape .now")).to_have_text("]")
 
 
 def test_a_training_is_cancelled_in_its_lane_and_by_other_strings(

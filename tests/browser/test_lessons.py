@@ -265,7 +265,7 @@ def test_a_lesson_offers_its_quiz_before_and_after_and_stays_open(page: Page, la
 
 def test_a_step_shows_the_block_that_it_speaks_of(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", lesson="hankel-matrix", step=4)
-    choose(page, "hankel.block", "H_σ: rows uσ, σ = b")
+    choose(page, "hankel.block", "H_b: rows ub")
     titles = keyed(page, "hankel.panels").locator("figcaption")
     expect(titles.nth(2)).to_contain_text("‖H_b − Ĥ_b‖ / ‖H_b‖ = ")
     press(page, "lesson.next")

@@ -362,6 +362,11 @@ def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses
     assert found["head"] == "2 nonlinear states have 50% fewer wrong guesses than 9 linear ones"
 
 
+def test_where_the_chart_ends_a_model_may_reach_farther(script: Page) -> None:
+    line = verdict(script, lane(0.2, reach=2), lane(0.1, reach=8))["line"]
+    assert "".join(text for text, _ in line).endswith("right to depth 8 or more against 2")
+
+
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
     found = verdict(script, lane(0.2), lane(0.1) | {"training": "not finished"})
     assert found["line"][-1][0] == " · training not finished"
@@ -431,12 +436,17 @@ def test_the_headline_follows_the_score_that_is_chosen(
     )
 
 
+NO_DIFFERENCE = "level: these 250 test strings show no difference"
 CHANCE = [
     (0.1, 0.05, "the nonlinear model has 50% less error", {}),
-    (0.1, 0.05, "level, as far as 250 test strings can tell", {"margins": [0.06, 0.1, 0.1]}),
+    (0.1, 0.05, NO_DIFFERENCE, {"margins": [0.06, 0.1, 0.1]}),
     (0.1, 0.05, "the nonlinear model has 50% less error", {"margins": [0.04, 0.1, 0.1]}),
     (0.1, 0.05, "the nonlinear model has 50% less error", {"margins": [None, 0.1, 0.1]}),
-    (0.1, 0.099, "level: the curve buys nothing", {"margins": [0.2, 0.1, 0.1]}),
+    (0.1, 0.099, NO_DIFFERENCE, {"margins": [0.2, 0.1, 0.1]}),  # it may be a fifth
+    (0.1, 0.1, NO_DIFFERENCE, {"margins": [0.011, 0.1, 0.1]}),
+    (0.1, 0.1, "level: the curve buys nothing", {"margins": [0.009, 0.1, 0.1]}),  # below a tenth
+    (0.1, 0.095, "level: the curve buys nothing", {"margins": [0.002, 0.1, 0.1]}),
+    (0.1, 0.1, NO_DIFFERENCE, {"isFew": True}),
     ("∞", 0.1, "only the nonlinear model holds any string", {"margins": [0.2, 0.1, 0.1]}),
 ]
 
@@ -456,8 +466,14 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
     sure = {"margins": [0.06, 0.1, 0.1], "tests": 1_000}
     found = verdict(script, lane(0.1), lane(0.05), ranks=[9, 2], **sure)
     assert found["head"] == (
-        "2 nonlinear states are level with 9 linear ones, as far as 1,000 test strings can tell"
+        "2 nonlinear states are level with 9 linear ones: these 1,000 test strings show no "
+        "difference"
     )
+    deeper = lane(0.05, reach=4)
+    found = verdict(script, lane(0.1), deeper, ranks=[9, 2], **sure)
+    assert found["head"].endswith("show no difference, but the nonlinear ones go deeper")
+    found = verdict(script, lane(0.1), deeper, **sure)
+    assert found["head"].endswith("show no difference, but the nonlinear model goes deeper")
     others = [[0.01, 0.5, 1.0, 0, 0]]
     found = verdict(script, lane(0.1), lane(0.05), others=others, **sure)
     assert found["head"] == (
@@ -468,6 +484,8 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     found = verdict(script, lane(0.2), None, learner="SP", rank=1)
     assert found["head"] == "With 1 state, matrices are right to depth 3"
+    last = verdict(script, lane(0.2, reach=8), None, learner="SP", rank=1)
+    assert last["head"] == "With 1 state, matrices are right to depth 8 or more"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
     assert nothing["head"] == "With 1 state, matrices hold no string at all"
     undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
@@ -489,6 +507,7 @@ def verdict(
         "others": [],
         "hasTruth": True,
         "noun": "depth",
+        "longest": 8,
     }
     found: dict[str, Any] = script.evaluate("(asked) => verdictOf(asked)", asked | others)
     return found

@@ -205,7 +205,7 @@ def hankel_by_hand(student: Student) -> None:
     expect(keyed(page, "lesson")).to_contain_text("Right. You said")
     student.looks.answered(3)
     student.goes_on()
-    choose(page, "hankel.block", "H_σ: rows uσ, σ = b")
+    choose(page, "hankel.block", "H_b: rows ub")
     expect(page.locator(".lens .word").first).to_contain_text(re.compile("^b"))
     expect(cell(page, "ab", "λ")).to_contain_text("H[u, v] = 0.3")
     student.answers()
@@ -242,7 +242,7 @@ def rank_revealed(student: Student) -> None:
     student.answers()
     student.goes_on()
     order = page.locator(".explore button.order")
-    for blocks in ("followed as:λ01", "brackets open:012345+"):
+    for blocks in ("same future as:λ01", "brackets open:012345+"):
         expect(part(page, "matrix").locator(".groups")).to_have_text(blocks)
         expect(order).to_have_text("sort by state")
         student.does()
@@ -307,7 +307,7 @@ def race(student: Student) -> None:
     student.answers()
     expect(depth).to_be_visible()
     expect(depth).to_contain_text("linear exactly 0 from depth 2")
-    expect(depth).to_contain_text("nonlinear right to depth 8")
+    expect(depth).to_contain_text("nonlinear right to depth 8 or more")
     student.goes_on()
     cut = page.get_by_role("slider", name="Rank: number of states")
     for rank, zero in ((4, 3), (5, 4), (6, 4), (7, 5)):

@@ -108,6 +108,8 @@ def test_a_table_with_a_column_of_labels_is_as_good_as_a_file_a_label(
     line = f"classify --train train.csv --test test.csv {how} --learner SP --rank 2 --json"
     code, out, err = call(line, capsys)
     assert code == 0, err
+    assert "train.csv, up: read as csv: 2 symbols: a b\n" in err
+    assert "test.csv, down: read as csv: " in err and "'count'" not in err
     code, expected, _ = call(f"{TRAIN} --learner SP --rank 2 --json", capsys)
     assert json.loads(out) == json.loads(expected)
     code, _, err = call(line.replace("--text-column thing ", ""), capsys)

@@ -678,6 +678,9 @@ def test_select_rank(run: Run, folder: Path, learner: str, metric: str) -> None:
     assert record["scores"][1] == {"rank": 3, **score}
     text = run(*arguments).out
     assert f"best by {metric}: rank {record['rank']}" in text
+    tried = [one["rank"] for one in record["scores"]]
+    assert (record["rank"] == max(tried)) == ("the best is the largest rank tried" in text)
+    assert "tied: the share of predictions" in text
     assert [line.split()[0] for line in text.splitlines()[2:5]] == ["1", "3", "2"]
 
 
@@ -1353,7 +1356,11 @@ def test_test_strings_that_are_training_strings_are_noted(run: Run, tmp_path: Pa
     arguments = ("--train", train, "--validation", train)
     chosen = run("select-rank", *arguments, "--learner", "SP", "--ranks", "1,2")
     assert alike.replace("test", "validation", 1) in chosen.err
-    stopped = run("fit", *arguments, "--learner", "HMM", "--rank", 2, "--out", tmp_path / "hmm")
+    hmm = tmp_path / "hmm"
+    stopped = run("fit", *arguments, "--learner", "HMM", "--rank", 2, "--out", hmm)
+    different = "A on the Hankel matrix, B on the strings themselves."
+    assert different in run("compare", model, hmm, "--test", train).err
+    assert "trained in different ways" not in run("compare", model, model, "--test", train).err
     assert alike.replace("test", "validation", 1) in stopped.err
 
 

@@ -220,8 +220,8 @@ MESSAGES = {
         "three: a table of strings must have 2 columns, string and count; got 3 columns, "
         "separated by commas: 'the cat', '3', 'x' "
         "(if these are the symbols of a string, write spaces between them; if these are "
-        "lines of tokens, set the format to tokens; otherwise say which columns have the strings "
-        "and counts, or set the format to events)"
+        "lines of tokens, set --format tokens; otherwise set --format csv and say which columns "
+        "have the strings (--text-column) and counts (--count-column), or set --format events)"
     ),
     "fit --train train --learner SP --rank 2 --format csv --out new": (
         "train: line 1: expected 2 columns, string and count; got 1 column"
@@ -233,6 +233,10 @@ MESSAGES = {
         "probability"
     ),
     # Options
+    "fit --train counted --learner SP --rank 2 --text-column sentence --out new": (
+        "--text-column has no effect with --format auto; it needs --format csv, json or conll; "
+        "for a table, write --format csv --text-column sentence"
+    ),
     "next --model model --prefix 0 --prefix 1": "--prefix can be used only once; got it 2 times. "
     "See nlwfa next --help.",
     "generate dyck -n 3 -o new -n 4": "--num-strings can be used only once; got it 2 times. See "

@@ -98,6 +98,7 @@ def test_two_models_are_compared_with_intervals_p_values_and_their_distance(run:
         and "p value" in text
         and "L2 distance" in text
         and "A is half, B is turns" in text
+        and "of 7 distinct strings, impossible of 520 predictions" in text
     )
 
 

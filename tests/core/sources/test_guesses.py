@@ -11,6 +11,7 @@ import pytest
 from nlwfa_core import limits
 from nlwfa_core.errors import FormatError
 from nlwfa_core.sources.letters import symbol_notes
+from nlwfa_core.sources.preview import preview
 from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.string_files import read_strings
 
@@ -131,6 +132,8 @@ def test_one_odd_line_is_named(data: bytes, message: str) -> None:
         (b'"Sequence"\n"AB"\n"BA"\n', "the first line, 'Sequence', reads"),
         (b"words\na b\nb\n", "the first line, 'words', reads"),
         (b"trace\nxyx\nyx\n", "the first line, 'trace', reads"),
+        (b"session\nhome search\nhome item cart\n", "the first line, 'session', reads"),
+        (b'"Session_ID"\n"home search"\n"item cart"\n', "the first line, 'Session_ID', reads"),
         (
             b"+,S10,\t\ttactag\n+,AMPC,\ttgctat\n-,867,\t\tatatga\n",
             "got 3 columns, separated by commas: '\\+', 'S10', 'tactag'",
@@ -147,11 +150,27 @@ def test_one_odd_line_is_named(data: bytes, message: str) -> None:
             b"text,lang\nthe cat,en\ndie Katze,de\n",
             "got 2 columns, separated by commas: 'text', 'lang'",
         ),
+        (
+            b"session,outcome\nhome search,buy\nhome,leave\n",
+            "no column has the counts of strings; got 2 columns, separated by commas: 'session', "
+            "'outcome': set the format to csv and say which has the strings .text_column., .* if "
+            "the other has labels, .* Classify or by `nlwfa classify --label-column`",
+        ),
     ],
 )
 def test_other_tables_are_refused_with_what_was_found(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read_strings(data)
+
+
+def test_a_table_without_any_number_has_no_counts_in_its_second_column() -> None:
+    table = b"session,outcome\nhome search,buy\nhome,leave\n"
+    with pytest.raises(FormatError, match="no column has the counts of strings; .*: say which has"):
+        read_strings(table, "csv")
+    shown = preview(table, Reading("csv"))
+    assert shown is not None and shown.choices["text_column"] == ("", "session", "outcome")
+    chosen = Reading("csv", text_column="session")
+    assert list(read_strings(table, chosen).sample()) == ["home search", "home"]
 
 
 def test_a_list_of_words_that_begins_with_one_is_read() -> None:

@@ -307,11 +307,16 @@ def test_random_strings_of_words_and_markup_are_no_other_file(rows: list[list[st
         ("% made today\na b\nb a\n", "The first line looks like a comment"),
         (
             "name\nAlice\nBob\n",
-            "The first line, 'name', may be the name of a column: it is read as a string.",
+            "The first line, 'name', may be the name of a column: it is read as a string. If it is "
+            "a name, set the format to csv and the header to yes.",
         ),
         (
             "activity\nregister pay\npay\n",
             "The first line, 'activity', may be the name of a column",
+        ),
+        (
+            "visits\nhome item\nhome search\nitem cart\n",
+            "The first line, 'visits', may be the name of a column",
         ),
         (
             "a b " * 60 + "\n",
@@ -331,5 +336,7 @@ def test_ordinary_strings_are_read_without_a_word() -> None:
         "0 1 1\n1 0\n",
         "run 3 times\nstop\n",
         "λ\nab\n",
+        "home\nhome item\nhome search\nitem cart\n",
+        "visits\nhome item\nstop\nitem cart\n",
     ):
         assert read_strings(text.encode()).notes == ()

@@ -364,7 +364,7 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     assert lesson.steps[1].recipe and lesson.steps[1].recipe.learning.rank == MAX_SINGULAR_VALUES
     right = truncated_svd(weighted_block(hankel), MAX_SINGULAR_VALUES).right
     shares = hankel.block.toarray()
-    said(lesson, 1, "Red cells below are negative")
+    said(lesson, 1, "Ĥ has red cells, which are negative")
     assert shares.min() == 0 > (shares @ right @ right.T).min() > -0.01
     falling = singular_values(20)
     assert max(a / b for a, b in pairwise(falling)) < 3
@@ -592,8 +592,8 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     lesson = LESSONS["dyck"]
     lanes = {
         "by likelihood, three states": (NONLINEAR, BY_LIKELIHOOD, 3),
-        "as in the paper, three states": (PAPER, LINEAR, 3),
-        "as in the paper, ten states": (PAPER, LINEAR, 10),
+        "from H, three states": (PAPER, LINEAR, 3),
+        "from H, ten states": (PAPER, LINEAR, 10),
     }
     for (nonlinear, linear, rank), action in zip(
         lanes.values(), lesson.steps[4].actions, strict=True
@@ -613,7 +613,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     said(lesson, 4, "the two are level: 0.021 each (the nonlinear model goes one level deeper)")
     assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
     said(lesson, 4, f"it has {curve:.3f} against {line:.3f} by likelihood")
-    said(lesson, 4, f"and {paper:.3f} against {matrices:.3f} as in the paper")
+    said(lesson, 4, f"and {paper:.3f} against {matrices:.3f} from H")
     reasons = [option.reason for option in key_of("dyck", 4).options]
     assert f"it has {curve:.3f}, and the PFA {line:.3f}." in reasons[0]
     assert f"it has {paper:.3f}, and SP {matrices:.3f}." in reasons[1]
@@ -624,7 +624,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     for learner in ("fac.non", "tran.non"):
         assert depth_reached(learner=learner, objective="hankel", rank=3) == 1
     said(lesson, 4, f"The PFA is the best of {PFA_STARTS} starts of EM")
-    said(lesson, 4, f"A nonlinear model trained by likelihood begins with {FRESH} random starts")
+    said(lesson, 4, f"the nonlinear model begins with {FRESH} random starts")
     leap, *others = (
         score("total_variation", **PAPER, rank=11, learning_seed=seed) for seed in range(3)
     )
@@ -690,7 +690,7 @@ def test_numbers_of_the_lesson_on_convergence() -> None:
     said(lesson, 1, f"does not get better at all: {longer.wer:.2f}")
     losses = [float(run.report.logs[1].losses.min()) for run in runs]
     assert 27 < losses[0] / losses[1] < 33  # a thirtieth
-    said(lesson, 2, f"word error rate {longest.wer:.2f} against {linear.wer:.3f}")
+    said(lesson, 2, f"{longest.wer:.3f} against {linear.wer:.3f}, and the intervals overlap")
     assert linear.log2_pauto == np.inf and longest.wer < linear.wer < min(short.wer, longer.wer)
     converged = result(rank=10)
     for scores in (longest, converged.scores):
