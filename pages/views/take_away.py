@@ -5,6 +5,7 @@ recipe's file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -78,7 +79,8 @@ class FinishedRun:
     def figures(self) -> dict[str, bytes]:
         hankel = self.hankel
         if hankel is None:
-            hankel = build_hankel(self.data.train, self.matrix_recipe)
+            with suppress(RecipeError):  # the sidebar's matrix, which these strings may not allow
+                hankel = build_hankel(self.data.train, self.matrix_recipe)
         return figure_files(self.result, hankel)
 
     def everything(self) -> bytes:

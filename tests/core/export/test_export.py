@@ -161,7 +161,10 @@ def test_a_recipes_text_reaches_a_program_as_text_only() -> None:
     "recipe",
     [pytest.param(SMALL, id="SP"), pytest.param(NETWORKS, id="both.non", marks=pytest.mark.slow)],
 )
-def test_the_notebook_runs_and_ends_with_the_runs_scores(recipe: Recipe, tmp_path: Path) -> None:
+def test_the_notebook_runs_and_ends_with_the_runs_scores(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # so the kernel shows figures, as for people
     book = nbformat.reads(notebook(recipe), as_version=4)
     nbformat.validate(book)
     NotebookClient(
