@@ -116,10 +116,11 @@ def classify(
             check_new_model(new, force)
         form = reading if label_column is None else Reading("csv")
         symbols = Symbols.of(alphabet, unknown, min_count)
-        tables = (None, None) if label_column is None else (Path(train[0]), Path(test[0]))
-        samples = _read_train(files, form, symbols, tables[0])
+        is_table = label_column is not None
+        samples = _read_train(files, form, symbols, Path(train[0]) if is_table else None)
+        test_table = Path(test[0]) if is_table else None
         tested = {
-            label: _read_test(path, form, samples[label].alphabet, label, tables[1])
+            label: _read_test(path, form, samples[label].alphabet, label, test_table)
             for label, path in test_files.items()
         }
     learned = _learned(samples, recipe, priors)
@@ -179,11 +180,13 @@ def _parts(
     return files
 
 
-def _named(notes: Sequence[str], table: Path | None, label: str) -> tuple[str, ...]:
-    """Name the label and its table in place of the part of the table that was read as a file."""
+def _named(notes: Sequence[str], path: Path, table: Path | None, label: str) -> tuple[str, ...]:
+    """Name the label and its table in place of `path`, the part of the table that was read as a
+    file, and leave out its columns, which are not the table's.
+    """
     if table is None:
         return tuple(notes)
-    reading = notes[0].partition(": ")[2].partition("; ")[0]
+    reading = notes[0].removeprefix(f"{file_name(path)}: ").rpartition("; strings in the column")[0]
     return (f"{file_name(table)}, {label}: {reading}", *notes[1:])
 
 
@@ -193,7 +196,7 @@ def _read_test(
     from ..experiment.notes import mapped_notes
 
     file = read_words(path, reading, alphabet)
-    print_notes(_named(file.notes, table, label))
+    print_notes(_named(file.notes, path, table, label))
     if alphabet.unknown is not None:
         print_notes(mapped_notes(file.sample(), alphabet, f"{label} test"))
     return file.sample()
@@ -210,7 +213,7 @@ def _read_train(
     samples = {}
     for label, path in files.items():
         samples[label], notes = read_sample(path, reading, None, symbols.declared)
-        print_notes(_named(notes, table, label))
+        print_notes(_named(notes, path, table, label))
     if symbols.unknown is None:
         return samples
     every = Alphabet.of(chain.from_iterable(sample.alphabet for sample in samples.values()))

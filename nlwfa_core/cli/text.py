@@ -209,11 +209,9 @@ def counted_strings(num_strings: int, has_truth: bool) -> str:
 
     `num_strings`: as in `Scores.num_words`.
     """
-    return (
-        plural(num_strings, "string") + " as drawn"
-        if has_truth
-        else (plural(num_strings, "distinct string"))
-    )
+    if has_truth:
+        return f"{plural(num_strings, 'string')} as drawn"
+    return plural(num_strings, "distinct string")
 
 
 def pautomac_target(num_strings: int, has_truth: bool) -> str:

@@ -167,7 +167,7 @@ def test_brackets_have_the_librarys_probabilities(script: Page, rules: tuple[flo
 
 
 def test_cells_are_the_weights_of_each_prefix_followed_by_each_suffix(script: Page) -> None:
-    """Where prefixes and suffixes share beginnings, and where a prefix is no other's beginning."""
+    """Prefixes and suffixes that share beginnings, and a prefix that begins no other one."""
     rng = np.random.default_rng(4)
     model = WFA(rng.normal(size=3), rng.normal(size=(2, 3, 3)), rng.normal(size=3))
     prefixes = [(), (1,), (0, 1, 1), (0,), (1, 0, 0, 1)]

@@ -94,6 +94,18 @@ def test_what_is_wrong_is_one_line(
     assert code == 2 and not out and message in err.splitlines()[-1]
 
 
+def test_symbols_and_labels_with_punctuation_are_named_whole(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["thing,class", "a ; b,up", "b ; a,x: y"]
+    Path("table.csv").write_text("\n".join(rows))
+    line = "classify --train table.csv --test table.csv --label-column class --learner SP --rank 1"
+    code, _, err = call(line, capsys)
+    assert code == 0, err
+    for label in ("up", "x: y"):
+        assert f"table.csv, {label}: read as csv: 3 symbols: ; a b\n" in err
+
+
 def test_a_table_with_a_column_of_labels_is_as_good_as_a_file_a_label(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

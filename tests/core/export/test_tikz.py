@@ -93,7 +93,7 @@ def test_a_deterministic_finite_automaton_has_double_circles_and_no_weights() ->
     ]
     every = WFA(np.ones(1), np.ones((10, 1, 1)), np.ones(1))
     assert r"\texttt{7},\\\texttt{8}, \texttt{9}" in tikz(every, "0123456789")
-    # one that counts runs is no acceptor: ab has the weight 1, aab the weight 2
+    # an automaton that counts runs does more than accept: ab has weight 1, aab weight 2
     counting = example("count-a").automaton
     assert r"{\texttt{a} 1\\\texttt{b} 1}" in tikz(counting, "ab")
 
@@ -172,7 +172,7 @@ def test_a_picture_that_is_too_large_for_tex_is_refused() -> None:
 
 def test_tex_itself_draws_it(tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
-        pytest.skip("there is no LaTeX on this machine")
+        pytest.skip("LaTeX is not installed here")
     symbols = ("a", r"\{}$&#^_%~<>|[]")
     picture = tikz(TWO, symbols) + tikz(example("even-a").automaton, symbols)
     head = r"\documentclass{article}\usepackage{tikz}\usetikzlibrary{automata}\begin{document}"
