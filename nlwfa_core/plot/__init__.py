@@ -72,6 +72,7 @@ from ..strings.words import LAMBDA, Alphabet, FloatArray, Words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
 
 # Name of a line -> x -> a number, the numbers of all seeds, their `Spread`, or an `Interval`.
 Score: TypeAlias = float | Iterable[float] | Interval | Spread
@@ -361,8 +362,21 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
                 family="monospace",
             )
     if (figure := axes.get_figure()) is not None:
-        figure.colorbar(image, ax=axes)
+        bar = figure.colorbar(image, ax=axes)
+        if log and not negative:
+            bar.formatter = bar.minorformatter = _decimals()
     return axes
+
+
+def _decimals() -> LogFormatter:
+    """Make a formatter of a logarithmic axis that writes 0.5, not 5 × 10⁻¹."""
+    from matplotlib.ticker import LogFormatter
+
+    class Decimals(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:.4g}" if super().__call__(x, pos) else ""
+
+    return Decimals()
 
 
 @_in_style
