@@ -97,7 +97,7 @@ function verdictOf(asked) {
   );
   const number = others.length + 1;
   if (counts.length > 1) {
-    const [subject, isMany] = sides.curved;
+    const [subject, isMany] = sides.nonlinearSide;
     const told = counts.map(([outcome, count]) => `${outcome} on ${count}`).join(", ");
     return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
   }
@@ -127,16 +127,16 @@ const isLevel = (a, b, which, margin) => Math.abs(a - b) <= Math.max(levelOf(a, 
 // How the two models are named in a sentence, and whether its verb is plural.
 function sidesOf(ranks) {
   if (ranks[0] === ranks[1])
-    return { curved: ["the nonlinear model"], straight: ["the linear model"], isUnequal: false };
-  const [straight, curved] = ["linear", "nonlinear"].map((kind, n) => [
+    return { nonlinearSide: ["the nonlinear model"], linearSide: ["the linear model"], isUnequal: false };
+  const [linearSide, nonlinearSide] = ["linear", "nonlinear"].map((kind, n) => [
     `${ranks[n]} ${kind} ${ranks[n] === 1 ? "state" : "states"}`,
     ranks[n] > 1,
     `${ranks[n]} ${kind} ${ranks[n] === 1 ? "one" : "ones"}`,
   ]);
-  return { curved, straight, isUnequal: true };
+  return { nonlinearSide, linearSide, isUnequal: true };
 }
 
-function comparison(linear, network, { start, curved, straight, isUnequal, isLike }, which, noun, sure) {
+function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequal, isLike }, which, noun, sure) {
   const isDistance = which === SCORE.variation;
   const [a, b] = [linear.scores[which], network.scores[which]];
   if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
@@ -148,9 +148,9 @@ function comparison(linear, network, { start, curved, straight, isUnequal, isLik
   if (isDistance && Math.min(linear.error, network.error) > HOLDS_NOTHING) return `${start}neither holds the strings`;
   const isDeeper = isDistance && network.reach > linear.reach;
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
-  const [subject, isMany] = curved;
+  const [subject, isMany] = nonlinearSide;
   if (isLevel(a, b, which, sure.margin)) {
-    const level = isUnequal ? `${subject} ${isMany ? "are" : "is"} level with ${straight[2]}` : `${start}level`;
+    const level = isUnequal ? `${subject} ${isMany ? "are" : "is"} level with ${linearSide[2]}` : `${start}level`;
     const goes = isUnequal ? `the nonlinear ${isMany ? "ones go" : "one goes"} deeper` : `${subject} goes deeper`;
     if (sure.isFew || sure.margin > levelOf(a, b, which)) {
       const strings = sure.tests === 1 ? "this test string shows" : `these ${sure.tests.toLocaleString("en")} test strings show`;
@@ -161,12 +161,12 @@ function comparison(linear, network, { start, curved, straight, isUnequal, isLik
   }
   const begin = isUnequal ? "" : start;
   const less = which === SCORE.bits ? Math.abs(a - b).toFixed(3) : percent(1 - Math.min(ratio, 1 / ratio));
-  if (ratio < 1) return begin + gain(curved, straight, less, which);
+  if (ratio < 1) return begin + gain(nonlinearSide, linearSide, less, which);
   if (isDeeper) {
-    const nearer = isUnequal ? `${straight[0]} ${straight[1] ? "are" : "is"} nearer` : `${start}the linear model is nearer`;
+    const nearer = isUnequal ? `${linearSide[0]} ${linearSide[1] ? "are" : "is"} nearer` : `${start}the linear model is nearer`;
     return `${nearer}, but not right to such ${noun}`;
   }
-  return begin + gain(straight, curved, less, which);
+  return begin + gain(linearSide, nonlinearSide, less, which);
 }
 
 // What the better model has less, as loud for either.

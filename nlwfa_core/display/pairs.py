@@ -18,7 +18,7 @@ from ..metrics.intervals import (
     default_resamples,
     leader,
     leaders,
-    least_p_value,
+    p_value_text,
     paired_differences,
     too_few_strings,
 )
@@ -32,7 +32,6 @@ from ..metrics.tables import (
     format_scores_apart,
     with_sign,
 )
-from ..rounding import format_significant
 
 # Where there is no interval because there are too few test strings.
 TOO_FEW = f"There are fewer than {FEWEST_STRINGS} test strings: too few for an interval"
@@ -148,20 +147,6 @@ def _end(
     """
     value = getattr(interval, end) if interval.is_known else None
     return value, "–" if value is None else write(value, form)
-
-
-def p_value_text(value: float, num_resamples: int) -> str:
-    """Write a p value with two significant digits; "–" if there is none.
-
-    The smallest that so many resamples can show is an upper bound.
-
-    >>> p_value_text(0.0312, 1999), p_value_text(0.001, 1999), p_value_text(math.nan, 1999)
-    ('0.031', '≤ 0.001', '–')
-    """
-    if math.isnan(value):
-        return "–"
-    text = format_significant(value, 2)
-    return f"≤ {text}" if value <= least_p_value(num_resamples) else text
 
 
 def lead_sentence(

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 
 from ..errors import RecipeError, check_one_of, check_types, plural
 from ..models.model import HasModel, Model, alphabet_of, model_of
-from ..rounding import format_significant
 from ..strings.plain import SampleLike
 from .intervals import (
     CONFIDENCE,
     SCORES_WITH_INTERVALS,
     Interval,
     StringScores,
+    default_resamples,
     leaders,
+    p_value_text,
     paired_differences,
     string_scores,
     too_few_strings,
@@ -41,6 +42,8 @@ class Comparison:
         Field of `Scores` -> the difference. Counts have no interval.
     confidence : float
         The confidence of the intervals.
+    num_resamples : int
+        The number of resamples; 2 / (num_resamples + 1) is the smallest p value.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Comparison:
     second: StringScores
     differences: Mapping[str, Interval]
     confidence: float
+    num_resamples: int
 
     def __getitem__(self, field: str) -> Interval:
         """Return the difference of one score, by the name of its field in `Scores`.
@@ -89,8 +93,8 @@ class Comparison:
             if field in self.differences:
                 difference = self.differences[field]
                 form = SCORE_OF[field].form
-                p_value = f"p {format_significant(difference.p_value, 2)}"
-                known = f"{p_value:8}  " if difference.is_known else ""
+                p_value = f"p {p_value_text(difference.p_value, self.num_resamples)}"
+                known = f"{p_value:9}  " if difference.is_known else ""
                 title = SCORE_OF[field].column
                 verdict = known + _verdict(ahead[field])
                 if math.isnan(difference.estimate):
@@ -130,12 +134,12 @@ def compare(
     >>> strings = ["ab", "b", "aab"] * 10
     >>> compare(NGram.fit(strings, 3), NGram.fit(strings, 1), strings)
     first − second on 30 test strings, 95 % intervals
-    log₂ Pautomac (bits)   −0.529 [−1.005, −0.054]  p 0.03    no verdict
-    WER (share)            −0.444 [−0.509, −0.380]  p 0.001   first is ahead
-    WER, no end (share)    −0.167 [−0.273, −0.060]  p 0.0034  first is ahead
-    bits / symbol          −1.040 [−1.090, −0.985]  p 0.001   first is ahead
-    bits / symbol, no end  −0.200 [−0.318, −0.067]  p 0.0051  first is ahead
-    NDCG@5                 +0.208 [+0.184, +0.232]  p 0.001   first is ahead
+    log₂ Pautomac (bits)   −0.529 [−1.005, −0.054]  p 0.03     no verdict
+    WER (share)            −0.444 [−0.509, −0.380]  p ≤ 0.001  first is ahead
+    WER, no end (share)    −0.167 [−0.273, −0.060]  p 0.0034   first is ahead
+    bits / symbol          −1.040 [−1.090, −0.985]  p ≤ 0.001  first is ahead
+    bits / symbol, no end  −0.200 [−0.318, −0.067]  p 0.0051   first is ahead
+    NDCG@5                 +0.208 [+0.184, +0.232]  p ≤ 0.001  first is ahead
 
     Parameters
     ----------
@@ -159,4 +163,5 @@ def compare(
         raise RecipeError("strings must hold at least one string; got none")
     scores = [string_scores(model, test, floor) for model in models]
     differences = paired_differences(scores[0], scores[1], num_resamples, seed, confidence)
-    return Comparison(scores[0], scores[1], differences, confidence)
+    num_resamples = num_resamples or default_resamples(scores[0])
+    return Comparison(scores[0], scores[1], differences, confidence, num_resamples)

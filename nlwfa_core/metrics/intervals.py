@@ -38,7 +38,7 @@ import numpy as np
 
 from ..errors import RecipeError, check_at_least, check_between, check_one_of, check_types, plural
 from ..models.model import HasModel, Model, alphabet_of, model_of, scaled_next_scores
-from ..rounding import on_one_thread
+from ..rounding import format_significant, on_one_thread
 from ..strings.plain import SampleLike
 from ..strings.words import FloatArray, IntArray, Words
 from .evaluate import outputs_on
@@ -454,6 +454,20 @@ def least_p_value(num_resamples: int) -> float:
     0 at each of their levels has it, or a smaller one.
     """
     return 2 / (num_resamples + 1)
+
+
+def p_value_text(value: float, num_resamples: int) -> str:
+    """Write a p value with two significant digits; "–" if there is none.
+
+    The smallest that so many resamples can show is an upper bound.
+
+    >>> p_value_text(0.0312, 1999), p_value_text(0.001, 1999), p_value_text(math.nan, 1999)
+    ('0.031', '≤ 0.001', '–')
+    """
+    if math.isnan(value):
+        return "–"
+    text = format_significant(value, 2)
+    return f"≤ {text}" if value <= least_p_value(num_resamples) else text
 
 
 @check_types

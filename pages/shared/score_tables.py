@@ -47,7 +47,7 @@ def score_table(
     before = list(table)
     table |= {score.short_title: score_column(scores, score) for score in scores_in(scores)}
     columns = {score.short_title: st.column_config.Column(help=score.meaning) for score in SCORES}
-    columns["training"] = st.column_config.Column(help=TRAINING_HELP)
+    columns["training"] = st.column_config.Column(help=TRAINING_HELP, width=100)
     is_full = st.session_state.get(f"{key}.every", False)
     error_rate = sidebar.current().data.error_rate
     named = {*open_lesson.emphasised()}
