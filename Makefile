@@ -11,7 +11,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := docs/deployment/requirements.lock
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal -q --durations=10
+# One more than the processors: in a browser, a test waits for a third of its time.
+WORKERS = $(shell $(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))")
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --durations=10
 PORT ?= 8501
 # An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
 TORCH_INDEX ?=

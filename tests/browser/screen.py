@@ -33,6 +33,8 @@ from tests.waiting import DRAWING_SECONDS, PATIENCE_SECONDS, wait_for
 
 T = TypeVar("T")
 
+POLLING_MS = 50  # between two looks at a page that is waited for
+
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 WIDE: ViewportSize = {"width": 1920, "height": 1080}
 LAPTOP: ViewportSize = {"width": 1366, "height": 768}
@@ -134,8 +136,12 @@ def heading(page: Page, path: str) -> Locator:
 
 def settled(page: Page) -> None:
     """The script is at its end, and everything that it sent is drawn."""
-    expect(page.locator('[data-test-script-state="notRunning"]')).to_have_count(1)
-    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+    # `expect` looks again after up to a second
+    page.wait_for_function(
+        """() => document.querySelectorAll("[data-test-script-state=notRunning]").length === 1
+            && !document.querySelector("[data-testid=stSkeleton]")""",
+        polling=POLLING_MS,
+    )
 
 
 def still(place: Locator) -> None:
