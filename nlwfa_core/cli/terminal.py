@@ -23,9 +23,7 @@ from ..errors import (
     Cancelled,
     MissingExtra,
     RecipeError,
-    alternatives,
     check_one_of,
-    did_you_mean,
     printable,
     sentence_of,
 )
@@ -35,7 +33,6 @@ from ..files import LAB_FOLDER
 # traceback.
 RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 MAX_PATH = 200  # characters of a path in an error of the system
-ALLOWED_CHOICES = "is not one of"  # the words before the list of choices in a message of typer
 STUDIES = "studies"  # the folder of a checkout with what `reproduce` and `compete` run
 Seed = Annotated[
     int, typer.Option(help="The seed of all random numbers: equal seeds give equal results.")
@@ -173,61 +170,22 @@ def _fail(message: str, code: int = BAD_INPUT) -> int:
 
 
 def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """Reword a usage error of typer in the form of our own errors, and name the command whose help
+    """Return typer's message of a usage error, with what was given, and name the command whose help
     explains more.
     """
-    context, option, cause = (getattr(error, name, None) for name in ("ctx", "param", "__cause__"))
-    message = error.format_message()
-    if isinstance(cause, ValidationError) and option is not None:
-        first = cause.errors()[0]
-        value, bounds = str(first["input"]), first.get("ctx", {})
-        if ALLOWED_CHOICES in first["msg"]:
-            choices = (
-                first["msg"].partition(ALLOWED_CHOICES)[2].strip(" .").replace("'", "").split(", ")
-            )
-            needed, suggestion = alternatives(choices), did_you_mean(value, choices)
-        elif "ge" in bounds:
-            needed, suggestion = f"at least {bounds['ge']:,.15g}", ""
-        else:
-            needed, suggestion = (
-                "a whole number" if first["type"].startswith("int") else "a number",
-                "",
-            )
-        message = f"{option.opts[-1]} must be {needed}; got {value[:60]!r}{suggestion}"
-    else:
-        message = _parser_message(error, message)
-    ended = message if message.endswith((".", "?")) else f"{message}."
+    message, cause = error.format_message().rstrip("."), error.__cause__
+    if isinstance(cause, ValidationError):
+        given = repr(str(cause.errors()[0]["input"])[:60])
+        message = message.replace("Value error, ", "")  # pydantic's, of a choice
+        message += "" if given in message else f"; got {given}"
     # typer's error for an option without its value does not say which command it belongs to.
+    context = getattr(error, "ctx", None)
     command = (
         context.command_path
         if context
         else " ".join(["nlwfa", *(word for word in arguments[:1] if word[:1].isalpha())])
     )
-    return f"{ended} See {command} --help."
-
-
-def _parser_message(error: typer.TyperException, message: str) -> str:
-    """Reword a message of the parser: name a missing option with its purpose, and list the commands
-    if one is unknown.
-    """
-    context, option, name = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
-    if option is not None and message.startswith("Missing "):
-        typed_name, purpose = option.opts[-1], option.help.rstrip(".")
-        purpose = purpose if purpose[1:2].isupper() else purpose[0].lower() + purpose[1:]
-        return (
-            f"{typed_name if typed_name.startswith('-') else typed_name.upper()} is needed "
-            f"({purpose})"
-        )
-    if name and message.startswith("Option "):
-        return f"{name} {'needs a value' if 'requires' in message else 'takes no value'}"
-    if commands := list(getattr(context and context.command, "commands", ())):
-        if message.startswith("Missing command"):
-            return f"a command is needed: {alternatives(commands)}"
-        if message.startswith("No such command"):
-            unknown = message.split("'")[1]
-            hint = did_you_mean(unknown, commands) or f"; the commands are {', '.join(commands)}"
-            return f"No such command {unknown!r}{hint}"
-    return message
+    return f"{message}{'' if message.endswith('?') else '.'} See {command} --help."
 
 
 def _lines(text: str) -> str:

@@ -1066,9 +1066,12 @@ def test_a_command_says_how_a_file_was_read_before_it_learns(
         ("a wrong header", "wrong: line 1: the header promises 3 strings, but 2 follow"),
         ("rank 0", "rank must be at least 1; got 0"),
         ("unknown learner", "learner must be one of SP, fac.non, tran.non, both.non"),
-        ("unknown statistic", "--statistic must be string, prefix, factor or suffix; got 'mean'"),
-        ("unknown transform", "--transform must be none, sqrt or row; got 'log'"),
-        ("unknown refinement", "--refine must be none, hankel or likelihood; got 'em'"),
+        (
+            "unknown statistic",
+            "'--statistic': 'mean' is not one of 'string', 'prefix', 'factor', 'suffix'",
+        ),
+        ("unknown transform", "'--transform': 'log' is not one of 'none', 'sqrt', 'row'"),
+        ("unknown refinement", "'--refine': 'em' is not one of 'none', 'hankel', 'likelihood'"),
         ("neither learner nor preset", "a learner and a rank are needed"),
         ("a folder under a file", "/train is a file"),
         (

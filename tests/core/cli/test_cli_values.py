@@ -168,7 +168,7 @@ def test_values_refine(run: Run, files: Path) -> None:
         ),
         (
             "fit-values --train train.csv --learner SP --rank 1 --out m --refine hankel",
-            "--refine must be none or values; got 'hankel'",
+            "'--refine': 'hankel' is not one of 'none', 'values'",
         ),
         (
             "fit-values --train train.csv --learner SP --rank 1 --out m --refine values "

