@@ -1,6 +1,7 @@
 # make lab    starts the lab, and prints the address to open: http://localhost:8501/?key=…
 # make test   checks the code and runs the tests, in a few minutes: for each commit
-# make test-all  runs the slow tests, too: whole walks in a browser, trainings, killed processes
+# make test-all  runs the slow tests, too: whole walks in a browser, trainings, killed processes;
+#                with DRAW=--draw, of large products of cases only some, in each run others
 # make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
 # make audit  asks whether an advisory is known for what is pinned there
 # make docs   builds the documentation site: docs/_build/html/index.html
@@ -13,7 +14,7 @@ BIN := .venv/bin
 LOCK := docs/deployment/requirements.lock
 # One more than the processors: in a browser, a test waits for a third of its time.
 WORKERS = $(shell $(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))")
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --durations=10
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --durations=10 $(DRAW)
 PORT ?= 8501
 # An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
 TORCH_INDEX ?=

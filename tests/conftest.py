@@ -6,6 +6,7 @@ import gc
 import os
 from contextlib import nullcontext
 from functools import cache
+from zlib import crc32
 
 import pytest
 import typer.main
@@ -27,6 +28,30 @@ typer.main.get_command = cache(typer.main.get_command)
 # everywhere.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--draw",
+        action="store_true",
+        help="of slow tests that are marked `drawn`, run those that the order's seed draws",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --draw, leave out slow cases of large products: each run draws others."""
+    if not config.getoption("draw"):
+        return
+    seed = config.getoption("randomly_seed")
+
+    def is_drawn(item: pytest.Item) -> bool:
+        mark = item.get_closest_marker("drawn")
+        if mark is None or item.get_closest_marker("slow") is None:
+            return True
+        return crc32(f"{seed} {item.nodeid}".encode()) / 2**32 < mark.kwargs["share"]
+
+    config.hook.pytest_deselected(items=[item for item in items if not is_drawn(item)])
+    items[:] = filter(is_drawn, items)
 
 
 def pytest_collection_finish() -> None:

@@ -31,6 +31,7 @@ def test_a_step_names_pages_and_controls_that_there_are(name, place):
     assert set(step.show) <= {*FIELDS, NO_CONTROLS}
 
 
+@pytest.mark.drawn(share=0.35)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), STEPS)
 def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_there(name, place):

@@ -225,6 +225,7 @@ class Steps:
         eventually(lambda: self.page.evaluate(SEEN, shown), shown)
 
 
+@pytest.mark.drawn(share=0.5)
 @pytest.mark.parametrize("name", [name for name in LESSONS if name not in IN_CLASS])
 def test_each_step_is_in_one_view_and_its_answer_is_not_read_too_early(
     page: Page, lab: str, name: str
@@ -243,6 +244,7 @@ def test_each_step_is_in_one_view_and_its_answer_is_not_read_too_early(
     assert not steps.lost
 
 
+@pytest.mark.drawn(share=0.5)
 @pytest.mark.parametrize("name", sorted({name for name, _ in ON_A_SLIDE}))
 def test_an_answer_cannot_be_read_on_a_slide(page: Page, lab: str, name: str) -> None:
     page.set_viewport_size(WIDE)
