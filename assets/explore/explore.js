@@ -2447,7 +2447,7 @@ class Explore {
       const line = html("tr");
       const [cell, button] = [html("td"), html("button", material.text(word), "link mono")];
       button.type = "button";
-      button.title = "Follow it";
+      button.title = `Follow ${material.text(word)}`;
       button.addEventListener("click", () => {
         this.find("dialog").close();
         const symbols = word.slice(0, MOST_TAPE);

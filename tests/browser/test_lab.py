@@ -79,6 +79,7 @@ def test_a_click_on_a_heading_sorts_by_value_and_the_download_has_all_digits(
     assert len(saved["true model"][title]) > 12
 
 
+@pytest.mark.slow
 def test_own_strings_from_upload_to_comparison(page: Page, lab: str) -> None:
     visit(page, lab, "data", **QUICK | {"num_strings": 1000, "rank": 3})
     upload(page, "upload", TRAIN)

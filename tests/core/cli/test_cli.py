@@ -719,6 +719,7 @@ def test_select_rank_by_folds(run: Run, folder: Path) -> None:
     assert "folds must be between 2 and" in run(*arguments[:-1], 1).err
 
 
+@pytest.mark.slow
 def test_select_rank_by_aic_or_bic(run: Run, folder: Path) -> None:
     arguments = ("select-rank", "--train", folder / "train", "--learner", "HMM", "--ranks", "2,1")
     record = json.loads(run(*arguments, "--criterion", "bic", "--json").out)

@@ -520,6 +520,7 @@ def three_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / FILE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [column for column in SOUND if column != "key"])
 def test_a_damaged_value_hides_no_other_run(three_runs: Path, tmp_path: Path, column: str) -> None:
     shutil.copy(three_runs, tmp_path / FILE)

@@ -311,6 +311,7 @@ def test_symbols_are_matched_by_name() -> None:
         ab + 1  # type: ignore[operator]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**31), st.integers(1, 3), st.integers(1, 3), st.integers(0, 30))
 def test_the_counterexample_is_the_first_string_that_differs(
