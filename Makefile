@@ -12,7 +12,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := docs/deployment/requirements.lock
-# One more than the processors: in a browser, a test waits for a third of its time.
+# One more than the processors, where most tests walk in a browser: there, they wait for a third of their time.
 WORKERS = $(shell $(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))")
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --durations=10 $(DRAW)
 PORT ?= 8501
@@ -31,6 +31,7 @@ lab: .venv/lab
 
 # Types are checked while the tests run: that takes one processor half a minute where mypy has no cache.
 test: SELECTED = -m "not slow"
+test: WORKERS = auto
 test test-all: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -259,6 +259,7 @@ def test_reference_models_are_uniform_n_gram_and_truth() -> None:
     assert list(reference_models(verbs, 2)) == ["uniform", "2-gram"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRING_LEARNERS)
 def test_an_opponents_result_is_that_of_its_function_and_comes_back_from_disk(
     tmp_path: Path, name: str

@@ -196,6 +196,7 @@ def test_n_grams_are_part_of_the_model_only_if_they_may(tmp_path: Path, for_rank
             assert again.weights(test.words).tolist() == one.model.weights(test.words).tolist()
 
 
+@pytest.mark.slow
 def test_an_lstm_is_part_of_the_model_only_if_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -448,6 +449,7 @@ def test_a_rank_that_takes_too_long_is_tried_again_unless_it_is_the_first() -> N
     assert not networks.recipes
 
 
+@pytest.mark.slow
 def test_brackets_are_learned_by_a_network_of_two_states() -> None:
     """Linear models of as many states are far behind: how many brackets are open is a number."""
     data = load_data(DataRecipe(num_strings=400, num_validation=200, num_test=1000, seed=3))

@@ -594,6 +594,7 @@ def test_the_page_says_how_long_learning_took() -> None:
     assert "How long" not in write_pages(plan, [])["dyck-rank.md"]
 
 
+@pytest.mark.slow
 def test_networks_trained_to_convergence_are_compared_with_sp_and_with_controls() -> None:
     plan = dyck("dyck-rank", 5, False)
     done = made_up(plan)
