@@ -221,11 +221,19 @@ class TrainingLog:
         ...     "factorisation", np.linspace(2, 1.996, 101), stopped="tolerance", gradient=1
         ... ).verdict
         'stopped where it began: 100 epochs lowered the loss by only 0.2%; another optimiser or start might get further'
+        >>> TrainingLog(
+        ...     "likelihood", np.array([0.8]), measure=PENALISED_BITS, stopped="rounding"
+        ... ).verdict
+        'stopped where no step lowers the loss'
         """  # noqa: E501
         if self.stopped == "exact":
             return "solved exactly"
-        if not self.epochs or self.diverged_at is not None:
-            return "not trained" if self.diverged_at is None else "diverged"
+        if self.diverged_at is not None:
+            return "diverged"
+        # Networks by likelihood: many starts were trained before these losses.
+        is_last_part = self.measure == PENALISED_BITS
+        if not self.epochs and not is_last_part:
+            return "not trained"
         if self.state == BY_VALIDATION:
             return "the best epoch is kept"
         first, best = float(self.losses[0]), self.minimised_loss
@@ -240,7 +248,8 @@ class TrainingLog:
                 return "finished: the loss is 0 up to rounding"
             return f"finished: the gradient is at most {percentage(STATIONARY)} of the loss"
         # A loss that only rose has a message of its own.
-        if self.stopped != "epochs" and best < first and 1 - best / first < STAYED:
+        has_stayed = best < first and 1 - best / first < STAYED
+        if self.stopped != "epochs" and has_stayed and not is_last_part:
             return (
                 f"stopped where it began: {plural(self.epochs, 'epoch')} lowered the loss by only "
                 f"{percentage(1 - best / first)}; another optimiser or start might get further"
@@ -250,7 +259,7 @@ class TrainingLog:
             "tolerance": "by the tolerance",
             "rounding": "where no step lowers the loss",
         }.get(self.stopped, "by the tolerance")
-        return f"stopped {reason}: {change}"
+        return f"stopped {reason}: {change}" if self.epochs else f"stopped {reason}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
         """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start,

@@ -34,7 +34,8 @@ LOSS_NOTES = {
     "as a symbol. Epoch 0 is the model "
     "before refinement.",
     PENALISED_BITS: "Bits per symbol are measured on the training strings, with the prior of the "
-    "weights as a part of them; the end of each string counts as a symbol.",
+    "weights as a part of them; the end of each string counts as a symbol. The curve is the last "
+    "part of the training: many starts came before it.",
 }
 
 
