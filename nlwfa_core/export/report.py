@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import platform
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from ..files import __version__, file_label
 from ..hankel.matrix import HankelMatrix
 from ..metrics.diagnostics import DIAGNOSTIC_TITLES, Diagnostics, format_diagnostic
 from ..metrics.intervals import intervals, string_scores
-from ..metrics.score_table import SCORES, Scores
+from ..metrics.score_table import SCORES, Score, Scores
 from ..metrics.tables import format_score
 from ..sources.recognition import reading_of
 from .figures import RunFigure, run_figures
@@ -87,10 +87,10 @@ def report(
         readings=readings,
         warnings=diagnostics.warnings,
         notes=[sentence for sentence in result.notes if sentence not in diagnostics.warnings],
-        scores=scores,
-        models=[
-            (name, [format_score(getattr(one, s.field), s.form) for s in scores])
-            for name, one in models.items()
+        references=list(references),
+        scores=[
+            (score, *_cells([result.scores], score), _cells(references.values(), score))
+            for score in scores
         ],
         verdicts=verdicts(models, field=recipe.data.error_rate),
         strings=_strings(result.scores),
@@ -144,22 +144,29 @@ def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator
             yield title, format_diagnostic(field, value, diagnostics.short_length, rank)
 
 
-def _intervals(result: Result, data: Data) -> list[tuple[str, str]]:
-    """List the model's scores with their 95 % intervals.
+def _cells(models: Iterable[Scores], score: Score) -> list[str]:
+    """Write a score of each model."""
+    return [format_score(getattr(one, score.field), score.form) for one in models]
 
-    Empty if its scores were computed over test strings other than these, or over too few for an
-    interval.
+
+def _intervals(result: Result, data: Data) -> dict[str, str]:
+    """Write the ends of the 95 % interval of each of the model's scores: field of `Scores` -> text,
+    empty for a score without one.
+
+    There is none at all if the model's scores were computed over test strings other than these, or
+    over too few for an interval.
     """
-    known = intervals(string_scores(result.model, data.test))
-    return [
-        (
-            score.short_title,
-            f"{format_score(known[score.field].estimate, score.form)} "
-            f"({interval_text(known[score.field], score.form)})",
-        )
+    known = {
+        field: interval
+        for field, interval in intervals(string_scores(result.model, data.test)).items()
+        if interval.is_known
+    }
+    if not known:
+        return {}
+    return {
+        score.field: interval_text(known[score.field], score.form) if score.field in known else ""
         for score in SCORES
-        if score.field in known and known[score.field].is_known
-    ]
+    }
 
 
 def _version(library: str) -> str:
