@@ -38,7 +38,7 @@ class Diagnostics:
         The sum of the weights of all strings of up to `short_length` symbols.
     short_length : int
     share_zero, share_negative, share_nonfinite : float
-        The shares of the test words whose output is exactly 0, below 0, and not a finite number.
+        The shares of the test strings whose output is exactly 0, below 0, and not a finite number.
     numerical_rank : int or None
         The numerical rank of H_λ, or the requested rank if that is smaller.
     warnings : tuple of str
@@ -135,7 +135,7 @@ class LearningReport(Protocol):
 def diagnostics(model: Model, scores: Scores, report: LearningReport | None = None) -> Diagnostics:
     """Diagnose a model from its scores and the report of its learning.
 
-    `scores`: the model's scores on the test words. `report`: the report of the model's learning.
+    `scores`: the model's scores on the test strings. `report`: the report of the model's learning.
     Without it, its rank and its warnings are not part of the diagnosis.
     """
     masses = masses_by_length(model)
@@ -149,12 +149,12 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
         ),
         (
             scores.num_zero,
-            "an output of exactly 0: where such a word has mass, the Pautomac score is ∞",
+            "an output of exactly 0: where such a string has mass, the Pautomac score is ∞",
         ),
     ):
         if count:
             warnings.append(
-                f"{count:,} of {scores.num_words:,} test words "
+                f"{count:,} of {scores.num_words:,} test strings "
                 f"({format_share(count / scores.num_words)}) have {what}."
             )
     for field, names in (

@@ -82,7 +82,7 @@ class TestSet:
             object.__setattr__(self, "true_model", model_of(self.true_model, "true_model"))
         if np.shape(self.target) != (len(self.words),):
             raise RecipeError(
-                f"each of the {len(self.words):,} test words needs one target; got targets "
+                f"each of the {len(self.words):,} test strings needs one target; got targets "
                 f"of shape {np.shape(self.target)}"
             )
         words = self.words.in_alphabet(self.alphabet, "the test sample's")

@@ -273,7 +273,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a test set with two targets": (
         lambda: TestSet(TWO, np.ones(1), Sample.of(TWO, AB), True),
         RecipeError,
-        "each of the 2 test words needs one target; got targets of shape (1,)",
+        "each of the 2 test strings needs one target; got targets of shape (1,)",
     ),
     "a fraction of an n-gram": (
         lambda: NGram.fit(SAMPLE, 2.5),

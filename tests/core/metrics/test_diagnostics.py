@@ -65,8 +65,8 @@ def test_what_diverges_and_what_is_no_probability_is_told_in_words() -> None:
     assert (health.share_zero, health.share_negative) == (3 / 7, 2 / 7)
     diverges, negative, zero = health.warnings
     assert diverges.startswith("The mass diverges: ΣA has spectral radius 2")
-    assert negative.startswith("2 of 7 test words (28.6%) have a negative output")
-    assert zero.startswith("3 of 7 test words (42.9%) have an output of exactly 0")
+    assert negative.startswith("2 of 7 test strings (28.6%) have a negative output")
+    assert zero.startswith("3 of 7 test strings (42.9%) have an output of exactly 0")
     assert diagnostics(COUNTER.wfa, evaluate(COUNTER.wfa, TEST)).warnings[0] == diverges
 
 
