@@ -25,7 +25,7 @@ from ...strings.words import FloatArray
 from ..progress import PENALISED_BITS, CancelCheck, Progress, Report, TrainingLog
 from .curvature import evidence, gauss_newton
 from .many_symbols import Teaching
-from .network import Network
+from .network import Network, objective
 from .newton import STEPS, Descended, descend, is_large
 from .prefixes import PrefixCounts
 
@@ -129,36 +129,55 @@ class Path:
         """Return the network of a rank: from those below it, unless the Gauss–Newton matrix is too
         large. That is decided by the rank, or by FRESH_UP_TO if the rank is larger, because further
         states can be worth their weights without a matrix.
+
+        Without a matrix, J may be higher than that of the largest network with one, on few strings
+        above all. Then that network has this rank, too.
         """
-        smallest = self._random_network(min(rank, FRESH_UP_TO), np.random.default_rng(0))
-        if not is_large(smallest, self.curvature_of):
+        largest = self._largest_with_matrix(min(rank, FRESH_UP_TO))
+        if largest == min(rank, FRESH_UP_TO):
             return self.up_to(rank, report, cancelled)
         if rank not in self.alone:
-            self.alone[rank] = self._taught(rank, report, cancelled)
+            work = _Work(report, cancelled)
+            teaching = Teaching(
+                self.train,
+                self.tanh_maps,
+                self.tanh_decoder,
+                self.prior,
+                self.seed,
+                work.note,
+                cancelled,
+            )
+            below = self._up_to(largest, work, teaching.num_passes) if largest else None
+            work.expect(teaching.num_passes)
+            taught = self._taught(rank, teaching)
+            stages = [taught] if below is None else [taught, replace(below, rank=rank)]
+            self.alone[rank] = min(stages, key=lambda stage: stage.descended.value)
         return self.alone[rank]
 
     def up_to(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
         """Return the network of a rank, and compute those below it that are missing."""
-        work = _Work(report, cancelled)
+        return self._up_to(rank, _Work(report, cancelled))
+
+    def _up_to(self, rank: int, work: _Work, later: int = 0) -> Stage:
+        """Compute the networks that are missing, as part of work of which some is left to do."""
         for each in range(len(self.stages) + 1, rank + 1):
-            work.expect(sum(map(self._num_trainings, range(each, rank + 1))))
+            work.expect(sum(map(self._num_trainings, range(each, rank + 1))) + later)
             self.stages.append(self._stage(each, work))
         return self.stages[rank - 1]
 
-    def _taught(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
-        work = _Work(report, cancelled)
-        teaching = Teaching(
-            self.train,
-            self.tanh_maps,
-            self.tanh_decoder,
-            self.prior,
-            self.seed,
-            work.note,
-            cancelled,
-        )
-        work.expect(teaching.num_passes)
+    def _largest_with_matrix(self, rank: int) -> int:
+        """Return the largest rank, at most `rank`, whose networks have a Gauss–Newton matrix that
+        is not too large; 0 if there is none.
+        """
+        random = np.random.default_rng(0)
+        while rank and is_large(self._random_network(rank, random), self.curvature_of):
+            rank -= 1
+        return rank
+
+    def _taught(self, rank: int, teaching: Teaching) -> Stage:
         network, values = teaching.network(rank)
-        descended = Descended(network, values[-1], tuple(values), np.nan, "epochs")
+        value = objective(network, self.prefixes, self.prior / self.prefixes.total)
+        descended = Descended(network, value, tuple(values), np.nan, "epochs")
         return Stage(rank, network, descended, np.nan)
 
     def is_of(self, train: Sample) -> bool:

@@ -184,7 +184,7 @@ def test_many_symbols_have_networks_with_all_their_states(
     learner: str, train: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They predict better than the frequencies of symbols, and come out the same each time."""
-    monkeypatch.setattr(newton, "MOST_WEIGHTS", 300)
+    monkeypatch.setattr(newton, "MOST_WEIGHTS", 0)
     monkeypatch.setattr(many_symbols, "GENERATIONS", (Generation(2, 30, 1e-2, 0),) * 2)
     monkeypatch.setattr(many_symbols, "BATCH", 16)
     seen: list[Progress] = []
@@ -206,20 +206,29 @@ def test_many_symbols_have_networks_with_all_their_states(
     assert not np.array_equal(learned.model.output, other.model.output)
 
 
-def test_the_rule_is_the_size_of_the_matrix_of_four_states_at_most(
-    train: Sample, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("passes", "is_taught"), [(1, False), (60, True)])
+def test_without_a_matrix_a_network_is_never_worse_than_the_largest_with_one(
+    passes: int, is_taught: bool, train: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two states with a matrix come from the path, five whose first four have none do not."""
+    """Two states have a matrix here, three have none: after one pass, they are worse than two."""
     monkeypatch.setattr("nlwfa_core.learning.likelihood.path.FRESH", 2)
     monkeypatch.setattr("nlwfa_core.learning.likelihood.path.KEPT", (1,))
     monkeypatch.setattr("nlwfa_core.learning.likelihood.path.LAST_ROUNDS", 2)
     monkeypatch.setattr(newton, "MOST_WEIGHTS", 300)
     monkeypatch.setattr(newton, "MOST_MULTIPLICATIONS", 10**12)
-    states = [
-        (fit(train, "both.non", rank, objective="likelihood").report.logs[0].gradient)
-        for rank in (2, 3)
-    ]
-    assert np.isfinite(states[0]) and np.isnan(states[1])
+    monkeypatch.setattr(many_symbols, "GENERATIONS", (Generation(2, passes, 1e-2, 0),) * 2)
+    monkeypatch.setattr(many_symbols, "BATCH", 16)
+    seen: list[Progress] = []
+    two = fit(train, "both.non", 2, objective="likelihood", ridge=0.01)
+    five = fit(train, "both.non", 5, objective="likelihood", ridge=0.01, report=seen.append)
+    assert five.report.num_states == 5
+    assert [each.step for each in seen if each.loss is not None][-1] == seen[-1].total
+    if is_taught:
+        assert np.isnan(five.report.logs[0].gradient) and not five.report.notes
+        return
+    assert five.report.logs[0].losses[-1] == two.report.logs[0].losses[-1]
+    (note,) = five.report.notes
+    assert note.startswith("2 of 5 states are in use")
 
 
 def test_a_training_can_be_cancelled(train: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
