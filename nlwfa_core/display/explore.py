@@ -26,7 +26,8 @@ from ..hankel.matrix import HankelMatrix
 from ..hankel.recipe import HankelRecipe
 from ..learning.fitting import fit
 from ..learning.learners import HANKEL_LEARNERS, PFA
-from ..learning.progress import RELATIVE, TrainingLog, loss_points
+from ..learning.likelihood import path as likelihood
+from ..learning.progress import RELATIVE, TrainingLog, loss_points, never
 from ..learning.spectral import TruncatedSVD
 from ..learning.two_steps import FitCache, svd_size
 from ..metrics.evaluate import evaluate
@@ -323,7 +324,8 @@ def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:
 
 
 def _costs(train: Sample) -> dict[str, tuple[float, float]]:
-    """Estimate the seconds of processor time that a rank takes, from the number of prefixes.
+    """Estimate the seconds of processor time that a rank takes: from the number of prefixes or,
+    for networks without a Gauss–Newton matrix, from how much they compute.
 
     The laws are those of rough fits to what Dyck words, Tomita's languages, verbs and samples of
     automata took on one processor core, with 60 to 2,000 strings: they are right within a factor
@@ -331,8 +333,15 @@ def _costs(train: Sample) -> dict[str, tuple[float, float]]:
     """
     prefixes = Trie.of(train.words, train.num_symbols).num_nodes
     network = 0.008 * (prefixes * (train.num_symbols + 1)) ** 0.6
+    path = likelihood.Path(train, tanh_maps=True, tanh_decoder=True, prior=2.0, seed=0)
+    with_matrix = path.largest_with_matrix(likelihood.FRESH_UP_TO)
+    taught = 7e-6 * path.teaching(lambda value: None, never).num_predictions
+    costs = (
+        taught if with_matrix < 2 else network,
+        network / 4 if with_matrix == likelihood.FRESH_UP_TO else taught,
+    )
     pfa = 0.05 * prefixes**0.5
-    return dict.fromkeys(NETWORKS, (network, network / 4)) | {PFA.name(): (pfa, pfa)}
+    return dict.fromkeys(NETWORKS, costs) | {PFA.name(): (pfa, pfa)}
 
 
 def _tested(sample: Sample) -> list[list[Any]]:

@@ -47,20 +47,28 @@ class Generation(NamedTuple):
     ----------
     networks : int
     passes : int
-        How often each sees all strings.
+        How often each sees all strings, at least.
     rate : float
         The largest learning rate of Adam.
     drawn : int
         The number of strings that are drawn from the generation before, per training string.
+    least_steps : int
+        A small sample, of which a pass is a few steps, is seen more often, until each network has
+        taken so many.
     """
 
     networks: int
     passes: int
     rate: float
     drawn: int
+    least_steps: int = 0
 
 
-GENERATIONS = (Generation(6, 16, 3e-3, 0), Generation(3, 12, 4e-3, 4), Generation(1, 30, 4e-3, 5))
+GENERATIONS = (
+    Generation(6, 16, 3e-3, 0, 1_100),
+    Generation(3, 12, 4e-3, 4, 2_200),
+    Generation(1, 30, 4e-3, 5, 4_400),
+)
 TAUGHT_SHARE = 0.6  # of the teachers' predictions in what is learned on the training strings
 # A larger sample has fewer passes and fewer drawn strings: a network computes at most this many
 # predictions.
@@ -140,6 +148,16 @@ class Teaching:
         """Return the number of passes of all networks together."""
         return sum(each.networks * self._passes(each) for each in GENERATIONS)
 
+    @property
+    def num_predictions(self) -> float:
+        """Return the number of predictions of all networks in all passes."""
+        size = int(self.train.num_strings)
+        strings = sum(
+            each.networks * self._passes(each) * (size + self._num_drawn(each.drawn))
+            for each in GENERATIONS
+        )
+        return strings * (1 + self.train.mean_length)
+
     def _num_drawn(self, number: int) -> int:
         """Return how many strings are drawn, if `number` per training string are wanted."""
         most = int(MOST_DRAWN / (1 + self.train.mean_length))
@@ -148,7 +166,8 @@ class Teaching:
     def _passes(self, generation: Generation) -> int:
         num_strings = int(self.train.num_strings) + self._num_drawn(generation.drawn)
         most = int(MOST_PREDICTIONS / (num_strings * (1 + self.train.mean_length)))
-        return max(min(generation.passes, most), 1)
+        least = -(-generation.least_steps // -(-num_strings // BATCH))
+        return max(min(max(generation.passes, least), most), 1)
 
     def _drawn(
         self, teachers: Sequence[Network], number: int, random: np.random.Generator

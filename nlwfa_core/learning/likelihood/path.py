@@ -133,26 +133,23 @@ class Path:
         Without a matrix, J may be higher than that of the largest network with one, on few strings
         above all. Then that network has this rank, too.
         """
-        largest = self._largest_with_matrix(min(rank, FRESH_UP_TO))
+        largest = self.largest_with_matrix(min(rank, FRESH_UP_TO))
         if largest == min(rank, FRESH_UP_TO):
             return self.up_to(rank, report, cancelled)
         if rank not in self.alone:
             work = _Work(report, cancelled)
-            teaching = Teaching(
-                self.train,
-                self.tanh_maps,
-                self.tanh_decoder,
-                self.prior,
-                self.seed,
-                work.note,
-                cancelled,
-            )
+            teaching = self.teaching(work.note, cancelled)
             below = self._up_to(largest, work, teaching.num_passes) if largest else None
             work.expect(teaching.num_passes)
             taught = self._taught(rank, teaching)
             stages = [taught] if below is None else [taught, replace(below, rank=rank)]
             self.alone[rank] = min(stages, key=lambda stage: stage.descended.value)
         return self.alone[rank]
+
+    def teaching(self, note: Callable[[float], None], cancelled: CancelCheck) -> Teaching:
+        """Return the training of networks without a matrix."""
+        flags = (self.tanh_maps, self.tanh_decoder)
+        return Teaching(self.train, *flags, self.prior, self.seed, note, cancelled)
 
     def up_to(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
         """Return the network of a rank, and compute those below it that are missing."""
@@ -165,7 +162,7 @@ class Path:
             self.stages.append(self._stage(each, work))
         return self.stages[rank - 1]
 
-    def _largest_with_matrix(self, rank: int) -> int:
+    def largest_with_matrix(self, rank: int) -> int:
         """Return the largest rank, at most `rank`, whose networks have a Gauss–Newton matrix that
         is not too large; 0 if there is none.
         """

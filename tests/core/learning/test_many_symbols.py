@@ -264,3 +264,11 @@ def test_a_large_sample_has_fewer_passes_and_drawn_strings(
     assert teaching.num_passes < before
     monkeypatch.setattr(many_symbols, "MOST_DRAWN", 100)
     assert teaching._num_drawn(2) < train.num_strings
+
+
+def test_a_small_sample_is_seen_until_each_network_has_taken_its_steps(train: Sample) -> None:
+    teaching = Teaching(train, True, True, 2.0, 0, lambda value: None, lambda: False)
+    for generation in (Generation(6, 16, 3e-3, 0, 1_100), Generation(3, 12, 4e-3, 4, 2_200)):
+        batches = -(-150 * (1 + generation.drawn) // many_symbols.BATCH)
+        steps = teaching._passes(generation) * batches
+        assert generation.least_steps <= steps < generation.least_steps + batches
