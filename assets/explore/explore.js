@@ -308,12 +308,15 @@ class Material {
     return size > 0 && Number.isFinite(size) ? [x / size, y / size] : null;
   }
 
-  // How many of the ladder's strings, from the first, have a weight within a factor of 2 of the truth,
-  // which is known of them all; null if it is known of none.
+  // How many of the ladder's strings have a weight within a factor of 2 of the truth, which is known of
+  // them all; where each string holds the one before, only those before the first that is wrong. Null if
+  // the truth is known of none.
   reachOf(ladder) {
-    const { truth } = this.ladder;
+    const { truth, isNested } = this.ladder;
     if (!truth.some((value) => value > 0)) return null;
-    const wrong = ladder.findIndex((value, d) => !(value > truth[d] / 2 && value < truth[d] * 2));
+    const right = ladder.map((value, d) => value > truth[d] / 2 && value < truth[d] * 2);
+    if (!isNested) return right.filter(Boolean).length;
+    const wrong = right.indexOf(false);
     return wrong < 0 ? ladder.length : wrong;
   }
 
@@ -1961,22 +1964,25 @@ class Explore {
   tellDepth() {
     const { material, state } = this;
     const { truth, isNested } = material.ladder;
-    const noun = isNested ? "depth" : "string";
+    const number = truth.length;
     const lines = this.pair.map(([name, learner, lane]) => {
       const line = html("div");
       const mark = html("b", `● ${name} `);
       mark.style.color = this.colour(
         name === "linear" ? "linear" : state.learner === "SP" ? "muted" : COLOURS[learner],
       );
-      const zero = lane?.ladder.findIndex((value) => value === 0) ?? -1;
-      const reach =
-        lane && (lane.reach === null ? "" : lane.reach ? `right to ${noun} ${farthest(lane.reach, truth.length)}` : "wrong from the start");
+      const zeros = lane?.ladder.filter((value) => value === 0).length ?? 0;
+      const zero = zeros ? lane.ladder.indexOf(0) + 1 : 0;
+      const right = isNested ? `right to depth ${farthest(lane?.reach, number)}` : `right for ${lane?.reach} of ${number}`;
+      const reach = lane?.reach ? right : lane?.reach === null ? "" : isNested ? "wrong from the start" : `right for none of ${number}`;
       const text = !lane
         ? learner === "SP" && name === "nonlinear"
           ? "no curve: the same"
           : "nothing to draw"
-        : zero >= 0
-          ? `exactly 0 from ${noun} ${zero + 1}`
+        : zeros
+          ? isNested
+            ? `exactly 0 from depth ${zero}`
+            : `exactly 0 for ${zeros} of ${number}`
           : reach;
       line.append(mark, text);
       return line;
@@ -2300,6 +2306,7 @@ class Explore {
       others: material.others(state.learner, state.rank),
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
+      ngram: material.ngram,
       longest: material.ladder.words.length,
       which: state.score,
       margins: between[state.learner]?.[state.rank]?.[state.linear]?.[linearRank],
@@ -2394,6 +2401,7 @@ class Explore {
       const scores = material.entry(learner, rank)?.scores;
       if (scores) body.append(named(learner, scores, rank));
     }
+    body.append(named(...material.ngram));
     if (material.truth.scores) body.append(named("truth", material.truth.scores));
     const list = html("div", "", "tested");
     this.listTested(list, this.pair[1][2] && state.learner !== "SP" ? 1 : 0);

@@ -34,6 +34,7 @@ const farthest = (reach, longest) => (reach === longest ? `${reach} or more` : S
 // (95 %); null, or left out, where that is not known. tests: how many test strings there are, and isFew:
 // whether they are too few for margins.
 // noun: what reach counts, and longest: the most that it can be.
+// ngram: the title and the scores of an n-gram, which is told where the network is not better.
 // Returns the headline, and the line below it as parts [text, lane or ""].
 function verdictOf(asked) {
   const { ranks, learner, objectives, linear, network, others, hasTruth, noun, which: chosen, tests, isFew, longest } = asked;
@@ -43,8 +44,10 @@ function verdictOf(asked) {
   const isDistance = which === SCORE.variation;
   const name = SCORE_TEXTS[which];
   const margin = asked.margins?.[which] ?? 0;
+  const rightly = noun === "depth" ? "right to depth" : "right on";
+  const far = (reach) => (noun === "depth" ? farthest(reach, longest) : `${reach} of ${longest} strings`);
   if (learner === "SP") {
-    const reach = linear.reach ? `matrices are right to ${noun} ${farthest(linear.reach, longest)}` : "matrices hold no string at all";
+    const reach = linear.reach ? `matrices are ${rightly} ${far(linear.reach)}` : "matrices hold no string at all";
     const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
     const head = isDistance && finite(linear.reach) ? reach : guess;
     return {
@@ -75,10 +78,10 @@ function verdictOf(asked) {
   if (linear && margin) line.push([` (difference ± ${score(margin)})`, ""]);
   if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
-      [` · right to ${noun} `, ""],
-      [farthest(network.reach, longest), "network"],
+      [` · ${rightly} `, ""],
+      [far(network.reach), "network"],
       [" against ", ""],
-      [farthest(linear.reach, longest), "linear"],
+      [far(linear.reach), "linear"],
     );
   if (!linear) return { head: `${start}the linear model is not trained yet`, line };
   if (!hasTruth && which === SCORE.errors && !margin) {
@@ -88,6 +91,9 @@ function verdictOf(asked) {
   const isLike = objectives[0] === objectives[1];
   if (!isLike) line.push([" · trained in different ways", ""]);
   if (network.training === "not finished") line.push([" · training not finished", ""]);
+  const [title, reference] = asked.ngram ?? ["", []];
+  if (finite(reference[which]) && reference[which] <= network.scores[which])
+    line.push([` · a ${title} has ${score(reference[which])}`, ""]);
   const sides = sidesOf(ranks);
   const counts = outcomes(
     linear.scores[which],

@@ -36,6 +36,7 @@ from ..metrics.intervals import FEWEST_STRINGS, string_scores, too_few_strings
 from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
 from ..models.model_files import LearnedModel, model_from_json
+from ..models.ngram import NGram
 from ..models.nlwfa import NLWFA
 from ..models.reading import ConditionalReading, StringReading
 from ..models.wfa import WFA
@@ -50,6 +51,7 @@ from .walk import first_word, is_bracketed, ladder_words, open_brackets
 
 FURTHEST_RANK = MAX_SINGULAR_VALUES  # of a linear model that is sent alone
 NETWORKS = HANKEL_LEARNERS[1:]
+NGRAM = 5  # the order of the n-gram that others are compared with
 LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likelihood
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
@@ -141,6 +143,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
           that goes on from a network with a state less
         - "mostNetwork": the highest rank of networks that are looked for
         - "truth": what is known about the strings, see `_truth`
+        - "ngram": the name and the scores of an n-gram of the training strings
         - "ladder": strings that go deeper and deeper, see `_ladder`
         - "word": the string that is followed first
 
@@ -184,6 +187,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         "costs": _costs(train),
         "mostNetwork": NETWORK_RANKS[-1],
         "truth": _truth(data, prefixes),
+        "ngram": [f"{NGRAM}-gram", _scores(evaluate(NGram.fit(train, NGRAM), data.test))],
         "ladder": _ladder(data),
         "word": list(THREE_NESTED if is_bracketed(data.alphabet) else first_word(data)),
     }

@@ -98,10 +98,8 @@ def split_sentence(recipe: DataRecipe, data: Data) -> str:
     if recipe.source in GENERATORS:
         return f"{counted}: drawn independently of each other."
     if recipe.source == "upload" and recipe.upload_test:
-        return (
-            f"{counted}: test strings have their own file; validation strings are set aside at "
-            "random from the training file."
-        )
+        validation = "; validation strings are set aside at random from the training file"
+        return f"{counted}: test strings have their own file{validation if data.sizes[1] else ''}."
     share = (
         "one string for each"
         if sum(data.sizes) < 1 / LARGEST_SHARE

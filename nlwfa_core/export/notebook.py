@@ -96,7 +96,7 @@ def notebook(recipe: Recipe) -> str:
         _code(
             SETUP.format(
                 imports=import_line(recipe, NAMES),
-                shelf=shelf_line(recipe),
+                shelf=shelf_line(recipe, "Path()"),
                 recipe=recipe_code(recipe),
             )
         ),

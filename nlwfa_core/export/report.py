@@ -74,6 +74,9 @@ def report(
         for option, value in options(recipe).items()
         if value != NO_EFFECT
     }
+    sizes = zip(("training strings", "validation strings", "test strings"), data.sizes, strict=True)
+    # of an upload, the recipe only says how many strings there may be
+    options_used |= {title: f"{size}" for title, size in sizes if title in options_used}
     figures = {name: _picture(figure) for name, figure in run_figures(result, hankel).items()}
     matrix = [figures.pop(name) for name in ("hankel", "singular-values") if name in figures]
     environment = Environment(

@@ -61,7 +61,7 @@ def script(recipe: Recipe) -> str:
         note=NOTE.format(folder=UPLOADS, names=", ".join(files)) if files else "",
         path="from pathlib import Path\n" if files else "",
         imports=import_line(recipe, ("run",)),
-        shelf=shelf_line(recipe),
+        shelf=shelf_line(recipe, "Path(__file__).parent"),
         recipe=recipe_code(recipe),
         files=", files=files" if files else "",
     )
@@ -79,11 +79,12 @@ def import_line(recipe: Recipe, names: Iterable[str]) -> str:
     return f"from nlwfa_core import {', '.join(sorted((*records, *shelf, *names)))}"
 
 
-def shelf_line(recipe: Recipe) -> str:
-    """Write the line of a program that opens the folder of uploaded files; empty if the recipe
-    reads no uploaded file.
+def shelf_line(recipe: Recipe, home: str) -> str:
+    """Write the line of a program that opens the folder of uploaded files, `UPLOADS` in the folder
+    of the expression `home`; empty if the recipe reads no uploaded file.
     """
-    return f"\nfiles = FileShelf(Path({UPLOADS!r})).get" if recipe.data.uploads else ""
+    folder = f"{home} / {UPLOADS!r}"
+    return f"\nfiles = FileShelf({folder}).get" if recipe.data.uploads else ""
 
 
 def recipe_code(recipe: Recipe) -> str:

@@ -102,7 +102,7 @@ STYLE: dict[Any, Any] = {  # settings of Matplotlib
 MAX_TICKS = 12  # of a logarithmic axis that has a tick for each x
 MAX_NAMES = 25  # rows or columns of a matrix; more have numbers, not names
 MAX_LETTERS = 16  # of a row's or column's name
-MAX_CELLS = 1000  # rows or columns of a matrix's image; about what a column can show at 300 dpi
+MAX_CELLS = 200  # rows or columns of a matrix's image: a lone entry is as wide as a thin line
 DIGIT = 0.06  # the width of a tick's digit in inches
 ROW = 0.07  # the height of a row of ∞, as a share of the Axes' height
 SHAPES = {
@@ -430,7 +430,7 @@ def singular_values(
     )
     axes.semilogy(numbers[kept:], values[kept:], "o", color=GREY, markerfacecolor="none")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="number", ylabel="singular value")
+    axes.set(xlabel="number", ylabel="singular value", xlim=(0.5, max(len(values), 1) + 0.5))
     if rank is not None:
         axes.legend(frameon=False)
     return axes

@@ -114,6 +114,7 @@ def chosen_run(recipe: Recipe) -> tuple[str, Recipe]:
     """
     recipes = pins.shown_runs(recipe)
     if len(recipes) == 1:
+        st.markdown(f"**{escape_markdown(recipe.title)}**")
         return next(iter(recipes.items()))
     names = list(recipes)
     name = st.segmented_control(

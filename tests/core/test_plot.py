@@ -86,9 +86,9 @@ def test_a_large_matrix_shows_the_largest_entry_of_each_cell() -> None:
     matrix[2499, 3], matrix[0, 0], matrix[1, 0] = 0.5, 0.25, 1.0
     ax = plot.hankel(matrix, log=False)
     image = ax.images[0].get_array()
-    # tiles of three rows, of which the last reaches beyond the matrix
-    assert image.shape == (834, 4) and image[0, 0] == 1.0 and image[833, 3] == 0.5
-    assert ax.get_ylim() == (2499.5, -0.5) and ax.images[0].get_extent()[2] == 2501.5
+    # tiles of 13 rows, of which the last reaches beyond the matrix
+    assert image.shape == (193, 4) and image[0, 0] == 1.0 and image[192, 3] == 0.5
+    assert ax.get_ylim() == (2499.5, -0.5) and ax.images[0].get_extent()[2] == 2508.5
 
 
 def test_singular_values_are_those_of_numpy() -> None:
