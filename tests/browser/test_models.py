@@ -495,6 +495,26 @@ def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     assert missing["head"] == "With 1 state, there is no model to draw yet"
 
 
+def test_an_n_gram_that_a_network_does_not_beat_is_named(script: Page) -> None:
+    told = " · a 5-gram has 0.400"
+    for score, is_told in ((0.4, True), (0.6, False), (None, False), ("∞", False)):
+        found = verdict(
+            script,
+            lane(0.9),
+            lane(0.2, errors=0.5),
+            which=1,
+            ngram=["5-gram", [0.1, score, 1, 0, 0]],
+        )
+        assert (told in "".join(part for part, _ in found["line"])) == is_told
+
+
+def test_strings_that_are_no_ladder_are_counted(script: Page) -> None:
+    found = verdict(script, lane(0.9, reach=3), lane(0.2, reach=8), noun="string")
+    assert " · right on 8 of 8 strings against 3 of 8 strings" in "".join(
+        part for part, _ in found["line"]
+    )
+
+
 def verdict(
     script: Page, linear: Any, network: Any, rank: int = 4, **others: Any
 ) -> dict[str, Any]:

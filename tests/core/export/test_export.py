@@ -133,9 +133,11 @@ def test_the_script_finds_uploaded_files_beside_it(
 ) -> None:
     (tmp_path / "run.py").write_text(script(hostile), encoding="utf-8")
     shutil.copytree(shelf.directory, tmp_path / "uploads")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
     done = subprocess.run(
-        [sys.executable, "run.py"],
-        cwd=tmp_path,
+        [sys.executable, tmp_path / "run.py"],
+        cwd=elsewhere,
         capture_output=True,
         text=True,
         check=True,
@@ -379,6 +381,7 @@ def test_the_report_needs_no_other_file_and_hostile_symbols_are_text_in_it(
         if " " in option
     )
     assert f"{result.scores.wer:.3f}" in page.text and "Lower is better" in page.text
+    assert f"<th>training strings</th><td>{data.train.num_strings}</td>" in text
 
 
 def test_the_report_of_networks_has_their_losses_and_how_training_ended(learned: Result) -> None:
