@@ -58,6 +58,7 @@ from .text import (
     against_record,
     against_summary,
     aligned,
+    conventions,
     counted_strings,
     difference_records,
     intervals_in_words,
@@ -149,7 +150,8 @@ def score(
     if too_few and (as_json or form is not None):  # the text says so itself
         notes = (*notes, too_few)
     if form is not None:
-        text = write_table(interval_table(known), form, meaning).removesuffix("\n")
+        caption = f"{model}; {conventions(own.num_strings)}; {meaning}"
+        text = write_table(interval_table(known), form, caption).removesuffix("\n")
         return Output(text, (*notes, *health.warnings), is_data=form == "csv")
     ends = {
         field: (interval.low, interval.high)
@@ -243,8 +245,9 @@ def compare(
         num_resamples=num_resamples,
     )
     if form is not None:
+        caption = f"{conventions(scores[0].num_strings)}; {meaning}"
         return Output(
-            write_table(rows, form, meaning).removesuffix("\n"), notes, is_data=form == "csv"
+            write_table(rows, form, caption).removesuffix("\n"), notes, is_data=form == "csv"
         )
     lines = [aligned(rows), meaning]
     if not too_few:

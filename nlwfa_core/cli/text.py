@@ -36,6 +36,18 @@ if TYPE_CHECKING:
     from ..strings.words import Alphabet, FloatArray, IntArray, Word
 
 
+def conventions(num_strings: int) -> str:
+    """State what the scores in a table for a paper are of.
+
+    >>> conventions(250)
+    '250 test strings; logarithms have base 2; the end of a string counts unless “no end”'
+    """
+    return (
+        f"{plural(num_strings, 'test string')}; logarithms have base 2; the end of a string counts "
+        "unless “no end”"
+    )
+
+
 def intervals_in_words(confidence: float, num_resamples: int) -> str:
     """Describe intervals: their confidence, and how they were computed.
 
