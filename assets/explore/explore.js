@@ -1964,26 +1964,25 @@ class Explore {
   tellDepth() {
     const { material, state } = this;
     const { truth, isNested } = material.ladder;
-    const number = truth.length;
+    const reached = ({ ladder, reach }) => {
+      const zeros = ladder.filter((value) => value === 0).length;
+      if (zeros && isNested) return `exactly 0 from depth ${ladder.indexOf(0) + 1}`;
+      if (zeros) return `exactly 0 for ${zeros} of ${truth.length}`;
+      if (reach === null) return "";
+      if (!isNested) return `right for ${reach} of ${truth.length}`;
+      return reach ? `right to depth ${farthest(reach, truth.length)}` : "wrong from the start";
+    };
     const lines = this.pair.map(([name, learner, lane]) => {
       const line = html("div");
       const mark = html("b", `● ${name} `);
       mark.style.color = this.colour(
         name === "linear" ? "linear" : state.learner === "SP" ? "muted" : COLOURS[learner],
       );
-      const zeros = lane?.ladder.filter((value) => value === 0).length ?? 0;
-      const zero = zeros ? lane.ladder.indexOf(0) + 1 : 0;
-      const right = isNested ? `right to depth ${farthest(lane?.reach, number)}` : `right for ${lane?.reach} of ${number}`;
-      const reach = lane?.reach ? right : lane?.reach === null ? "" : isNested ? "wrong from the start" : `right for none of ${number}`;
       const text = !lane
         ? learner === "SP" && name === "nonlinear"
           ? "no curve: the same"
           : "nothing to draw"
-        : zeros
-          ? isNested
-            ? `exactly 0 from depth ${zero}`
-            : `exactly 0 for ${zeros} of ${number}`
-          : reach;
+        : reached(lane);
       line.append(mark, text);
       return line;
     });

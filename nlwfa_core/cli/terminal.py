@@ -177,7 +177,8 @@ def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str
     if isinstance(cause, ValidationError):
         given = repr(str(cause.errors()[0]["input"])[:60])
         message = message.replace("Value error, ", "")  # pydantic's, of a choice
-        message += "" if given in message else f"; got {given}"
+        if given not in message:
+            message += f"; got {given}"
     # typer's error for an option without its value does not say which command it belongs to.
     context = getattr(error, "ctx", None)
     command = (

@@ -36,7 +36,7 @@ from ..metrics.intervals import FEWEST_STRINGS, string_scores, too_few_strings
 from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
 from ..models.model_files import LearnedModel, model_from_json
-from ..models.ngram import NGram
+from ..models.ngram import NGRAM_ORDER, NGram
 from ..models.nlwfa import NLWFA
 from ..models.reading import ConditionalReading, StringReading
 from ..models.wfa import WFA
@@ -51,7 +51,6 @@ from .walk import first_word, is_bracketed, ladder_words, open_brackets
 
 FURTHEST_RANK = MAX_SINGULAR_VALUES  # of a linear model that is sent alone
 NETWORKS = HANKEL_LEARNERS[1:]
-NGRAM = 5  # the order of the n-gram that others are compared with
 LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likelihood
 NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
 LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
@@ -187,7 +186,10 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         "costs": _costs(train),
         "mostNetwork": NETWORK_RANKS[-1],
         "truth": _truth(data, prefixes),
-        "ngram": [f"{NGRAM}-gram", _scores(evaluate(NGram.fit(train, NGRAM), data.test))],
+        "ngram": [
+            f"{NGRAM_ORDER}-gram",
+            _scores(evaluate(NGram.fit(train, NGRAM_ORDER), data.test)),
+        ],
         "ladder": _ladder(data),
         "word": list(THREE_NESTED if is_bracketed(data.alphabet) else first_word(data)),
     }
@@ -337,7 +339,8 @@ def _costs(train: Sample) -> dict[str, tuple[float, float]]:
     """
     prefixes = Trie.of(train.words, train.num_symbols).num_nodes
     network = 0.008 * (prefixes * (train.num_symbols + 1)) ** 0.6
-    path = likelihood.Path(train, tanh_maps=True, tanh_decoder=True, prior=2.0, seed=0)
+    # prior and seed have no effect on the size
+    path = likelihood.Path(train, tanh_maps=True, tanh_decoder=True, prior=1.0, seed=0)
     with_matrix = path.largest_with_matrix(likelihood.FRESH_UP_TO)
     taught = 7e-6 * path.teaching(lambda value: None, never).num_predictions
     costs = (

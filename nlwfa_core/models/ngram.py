@@ -30,6 +30,7 @@ from ..strings.words import (
 from .methods import Methods
 from .model import ChainModel
 
+NGRAM_ORDER = 5  # of the n-gram with which other models are compared
 LARGEST_KEY = 2**62  # below the largest int64
 WITTEN_BELL, KNESER_NEY = "witten-bell", "kneser-ney"
 SMOOTHINGS = {WITTEN_BELL: "Witten–Bell", KNESER_NEY: "Kneser–Ney"}

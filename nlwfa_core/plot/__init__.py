@@ -787,7 +787,7 @@ def panels(
     Raises
     ------
     RecipeError
-        As in `curves`; or if there is no panel, or not one of the Axes for each.
+        As in `curves`; or if there is no panel, or there are not as many Axes as panels.
     """
     check_type("scores", scores, Mapping)
     if not scores:
@@ -803,7 +803,7 @@ def panels(
     every = [_axes(ax) for ax in axes]
     if len(every) != len(scores):
         raise RecipeError(
-            f"each panel needs Axes of its own; got {len(every)} Axes for {len(scores)} panels"
+            f"there must be as many Axes as panels; got {len(every)} Axes for {len(scores)} panels"
         )
     _draw_curves(list(scores.values()), every, log_x, log_y, confidence, cut=True)
     for ax, title in zip(every, scores, strict=True):

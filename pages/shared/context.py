@@ -50,13 +50,13 @@ from nlwfa_core.metrics.intervals import Interval, StringScores, intervals, stri
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
+from nlwfa_core.models.ngram import NGRAM_ORDER
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Alphabet, Words
 from pages.shared import sidebar
 from pages.shared.contents import uploads
 from pages.shared.server import SHIPPED, home, trim_later, trim_memory
 
-NGRAM_ORDER = 5
 Value = TypeVar("Value")
 
 

@@ -44,6 +44,7 @@ from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.metrics.tables import csv_text
 from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.model import Model
+from nlwfa_core.models.ngram import NGRAM_ORDER
 from nlwfa_core.records import GENERATION
 from nlwfa_core.sources.spice import read_targets, targets_of
 from nlwfa_core.sources.string_files import read_strings
@@ -52,7 +53,6 @@ from .prefixes import PrefixScores, prefix_scores
 from .squared import SQUARED_COLUMNS, squared_errors
 
 REFERENCE = "reference"
-NGRAM_ORDER = 5
 LINES = ("uniform", f"{NGRAM_ORDER}-gram", "true model")
 # Columns are stored by name, so files of runs stay readable when new scores are added.
 VALIDATION = ("log2_pauto", "wer", "bits_per_symbol", "num_zero")

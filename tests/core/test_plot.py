@@ -78,7 +78,7 @@ def test_long_names_leave_room_for_the_matrix() -> None:
     ax = plot.hankel(estimate_hankel(strings, select_basis(strings, 3, 3)))
     names = [label.get_text() for label in ax.get_xticklabels()]
     assert max(map(len, names)) == plot.MAX_LETTERS and "a" * 15 + "…" in names
-    ax.figure.canvas.draw()  # otherwise Matplotlib warns that there is no room
+    ax.figure.canvas.draw()  # Matplotlib would warn if the names left no room
 
 
 def test_a_large_matrix_shows_the_largest_entry_of_each_cell() -> None:

@@ -94,8 +94,8 @@ class Stage:
         if used == self.rank:
             return None
         return (
-            f"{used} of {plural(self.rank, 'state')} {'is' if used == 1 else 'are'} in use: one "
-            "more gained less than the price of its weights. The others are always 0."
+            f"{used} of {plural(self.rank, 'state')} {'is' if used == 1 else 'are'} in use: "
+            "networks with more were not worth their weights. The others are always 0."
         )
 
 
