@@ -217,7 +217,7 @@ class Walk:
 def walk(route: Route, transparent: tuple[str, ...] = ()) -> Walk:
     """Follow a route in a lab whose caches are empty."""
     from pages.shared import contents
-    from tests.app.lab import complaints, go, open_lab
+    from tests.app.lab import complaints, open_lab
 
     parameters: dict[str, object] = dict(SMALL)
     if route.upload:
@@ -228,7 +228,7 @@ def walk(route: Route, transparent: tuple[str, ...] = ()) -> Walk:
         setattr(view, name, lambda *_: None)
     steps = Walk(route, transparent)
     threading.setprofile(steps.profile)
-    app = go(open_lab(**parameters), route.page)
+    app = open_lab(route.page, **parameters)  # a page before it would fill the caches
     if route.button:
         app.button(key=route.button).click().run()
     threading.setprofile(None)

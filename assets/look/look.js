@@ -1,6 +1,6 @@
 // Scrolls to what a lesson's step points at, for each visit of the step and each press of one of its buttons: when the page is drawn, and
-// again while the page changes, until it has stood still for ten seconds, but only if it is out of sight. A step that points at nothing,
-// and a quiz, begin at the top of the page.
+// again while the page changes, until it has stood still for ten seconds, or when a phone is turned, but only if it is out of sight. A
+// step that points at nothing, and a quiz, begin at the top of the page.
 // Only where the lesson is docked beside the page or below it: where it stands above the page, its text would scroll away.
 // An explanation that is opened in the lesson's card comes into view.
 // On a slide the arrow keys, and a presenter's buttons, go to the next step and back.
@@ -8,7 +8,6 @@ const PATIENCE_MS = 60_000;
 const STEADY_MS = 300; // what stands above may still be drawn
 const SETTLED_MS = 10_000; // and something that is drawn late may push it out of sight again
 const SCROLLING_MS = 1_000; // how long a smooth scroll may take
-const MOST_SCROLLS = 3; // one that comes while the page below is still being drawn ends early
 const SPACE = 16;
 const HEADING = 96; // pixels from a heading's top to what it is the heading of
 const OPENING_MS = 600; // how long an explanation may take to unfold
@@ -47,12 +46,12 @@ function headingOf(main, place) {
   return Math.min(place, ...tops.slice(-1));
 }
 
-// Returns whether anything was out of sight, and could be brought nearer.
+// Returns how far the targets have to move, 0 if they are in sight.
 function scrollTo(targets) {
-  if (!targets.length) return false;
+  if (!targets.length) return 0;
   const card = document.querySelector(".st-key-lesson")?.parentElement;
   const main = targets[0].closest('[data-testid="stMain"]');
-  if (!main || !card || getComputedStyle(card).position !== "fixed") return false;
+  if (!main || !card || getComputedStyle(card).position !== "fixed") return 0;
   const boxes = targets.map((element) => element.getBoundingClientRect());
   const first = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
@@ -61,10 +60,10 @@ function scrollTo(targets) {
   const end = dock.right < innerWidth ? innerHeight : dock.top; // beside the page, or a sheet over its lower part
   const heading = headingOf(main, first);
   const top = bottom - heading + SPACE <= end - head ? heading : first;
-  const distance = top - head - SPACE;
-  const isOutOfSight = (top < head || bottom > end) && Math.abs(distance) > 1;
-  if (isOutOfSight) main.scrollBy({ top: distance, behavior: "smooth" });
-  return isOutOfSight;
+  if (top >= head && bottom <= end) return 0;
+  const distance = Math.round(top - head - SPACE);
+  main.scrollBy({ top: distance, behavior: "smooth" });
+  return distance;
 }
 
 // The card of a lesson is lower than some of its steps: once an answer has been checked, show what is said about it.
@@ -125,38 +124,51 @@ export default function ({ data }) {
   if (isNew) delete document.documentElement.dataset.step; // or been folded
   if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
   const begin = performance.now();
-  let end = begin + PATIENCE_MS;
+  let width = innerWidth;
+  let timer = 0;
+  let last = begin + PATIENCE_MS;
+  let end = last;
   let steady = begin;
-  let scrolls = 0;
+  let distance = 0;
   let scrolled = -Infinity;
   let before = "";
   let isSettled = false;
   let settled = Infinity;
+  const isOver = () => window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
   const look = () => {
     const now = performance.now();
-    const isOver = window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
     const hasScrolled = window.nlwfaScrolled > begin; // by hand, while the page was being drawn: then it stays where it is
     const isUsed = window.nlwfaActed > settled; // what moves now moves because of what was clicked or typed
-    if (isOver || hasScrolled || isUsed || now > end) return;
+    if (isOver() || hasScrolled || isUsed || now > end) return;
     const targets = elements(data.keys);
     const place = targets.every(Boolean) && isDrawn() ? placeOf(targets) : "";
     if (place !== before) {
       tellPictures();
       steady = now;
-      scrolls = 0;
+      distance = 0;
       isSettled = false;
     }
     before = place;
     if (place && !isSettled && now - steady >= STEADY_MS && now - scrolled >= SCROLLING_MS) {
-      isSettled = scrolls === MOST_SCROLLS || !scrollTo(targets);
-      if (!isSettled) {
-        scrolls += 1;
-        scrolled = now;
-      }
+      // A scroll that comes while the page below is still being drawn ends early; at the page's end it brings nothing nearer.
+      const left = scrollTo(targets);
+      isSettled = !left || left === distance;
+      distance = left;
+      scrolled = now;
       settled = Math.min(settled, now);
-      end = Math.min(begin + PATIENCE_MS, now + SETTLED_MS);
+      end = Math.min(last, now + SETTLED_MS);
     }
-    setTimeout(look, 50);
+    timer = setTimeout(look, 50);
   };
-  setTimeout(look, 50);
+  const onResize = () => {
+    if (isOver()) return removeEventListener("resize", onResize);
+    if (innerWidth === width) return; // a phone's bars come and go
+    width = innerWidth;
+    last = performance.now() + PATIENCE_MS;
+    end = last;
+    clearTimeout(timer);
+    timer = setTimeout(look, 50);
+  };
+  addEventListener("resize", onResize);
+  timer = setTimeout(look, 50);
 }

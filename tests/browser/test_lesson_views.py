@@ -244,6 +244,16 @@ def test_each_step_is_in_one_view_and_its_answer_is_not_read_too_early(
     assert not steps.lost
 
 
+def test_a_turned_phone_shows_what_the_step_is_about_again(page: Page, lab: str) -> None:
+    page.clock.install()
+    page.set_viewport_size(LAPTOP)
+    visit_first_step(page, lab, "hankel-matrix")
+    arrive(page, "hankel-matrix", 2)
+    page.clock.fast_forward("01:00")  # it has stood still for long
+    page.set_viewport_size(PHONE)
+    assert not out_of_view(page, LESSONS["hankel-matrix"].steps[1].look)
+
+
 @pytest.mark.drawn(share=0.5)
 @pytest.mark.parametrize("name", sorted({name for name, _ in ON_A_SLIDE}))
 def test_an_answer_cannot_be_read_on_a_slide(page: Page, lab: str, name: str) -> None:

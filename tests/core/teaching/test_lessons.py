@@ -579,7 +579,7 @@ def test_numbers_of_the_linear_states_that_catch_up() -> None:
     said(lesson, 3, "leaves a fourth state unused")
     assert four.scores.total_variation == pytest.approx(apart_curved)
     (note,) = four.report.notes
-    assert "the price of their weights" in note and not four.report.warnings
+    assert "not worth their weights" in note and not four.report.warnings
     others = [result(**NONLINEAR, rank=3, learning_seed=seed).scores for seed in (1, 2)]
     first, second = (f"{other.total_variation:.3f}" for other in others)
     said(lesson, 3, f"three nonlinear states have a TV of {first} and {second}")
