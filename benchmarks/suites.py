@@ -119,11 +119,18 @@ class Plan:
 def run_suites(
     plan: Plan, names: Sequence[str], threads: int, directory: Path
 ) -> tuple[Path, Path]:
-    """Run the named suites and write the report; return the paths of (JSON, Markdown).
+    """Run the named suites; return the paths of the report, (JSON, Markdown).
 
-    Raises Different at the end if results were not equal."""
+    It is written after each suite, so nothing is lost if one is stopped. Raises Different at the
+    end if results were not equal.
+    """
     torch.set_num_threads(threads)
     facts = machine.facts(threads)
+    if plan.is_quick:
+        facts["note"] = (
+            "a quick run: it shows that everything runs and that results are equal; its "
+            "times say nothing"
+        )
     tables: list[Table] = []
     failures: list[str] = []
     with ExitStack() as stack:
@@ -154,32 +161,28 @@ def run_suites(
             "convergence": lambda: _convergence(plan),
             "machine": lambda: [_machine(plan)],
         }
-        for name in names:
-            started = perf_counter()
-            print(f"{name} …", end=" ", file=sys.stderr, flush=True)
-            try:
-                tables += suites[name]()
-            except Different as error:  # run the other suites, and end with an error
-                failures.append(f"{name}: results are not equal: {error}")
-                tables.append(Table(f"{name}: stopped", notes=[str(error)]))
-            print(f"{perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
         if against:
             facts["opponents"] = ", ".join(
                 f"{name} {number}" for name, number in against.ask("versions").items()
             )
-    if plan.is_quick:
-        tables = [
-            replace(table, comparisons=[replace(row, target=None) for row in table.comparisons])
-            for table in tables
-        ]
-        facts["note"] = (
-            "a quick run: it shows that everything runs and that results are equal; its "
-            "times say nothing"
-        )
-    paths = report.write(directory, facts, tables)
+        for name in names:
+            started = perf_counter()
+            print(f"{name} …", end=" ", file=sys.stderr, flush=True)
+            try:
+                measured = suites[name]()
+            except Different as error:  # run the other suites, and end with an error
+                failures.append(f"{name}: results are not equal: {error}")
+                measured = [Table(f"{name}: stopped", notes=[str(error)])]
+            tables += map(_without_targets, measured) if plan.is_quick else measured
+            paths = report.write(directory, facts, tables)
+            print(f"{perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
     if failures:
         raise Different("; ".join(failures))
     return paths
+
+
+def _without_targets(table: Table) -> Table:
+    return replace(table, comparisons=[replace(row, target=None) for row in table.comparisons])
 
 
 def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
