@@ -124,18 +124,21 @@ class Interval:
 
     def text(self, form: str = ".3f", signed: bool = False) -> str:
         """Write the estimate and the interval, if there is one, as `metrics.tables.format_score`
-        does, or as `format_difference` if `signed`.
+        does, or as `format_difference` if `signed`. ∞ stands alone if it is ∞ in every resample.
 
         >>> Interval(0.25, 0.125, math.inf).text(), Interval(math.nan, math.nan, math.nan).text()
         ('0.250 [0.125, ∞]', 'undefined')
         >>> Interval(0.25, math.nan, math.nan).text()
         '0.250'
+        >>> Interval(math.inf, math.inf, math.inf).text()
+        '∞'
         >>> Interval(0.25, -0.125, 0.5).text(signed=True)
         '+0.250 [−0.125, +0.500]'
         """
         write = format_difference if signed else format_score
         estimate = write(self.estimate, form)
-        if math.isnan(self.estimate) or not self.is_known:
+        is_infinite = math.isinf(self.estimate) and self.low == self.high
+        if math.isnan(self.estimate) or not self.is_known or is_infinite:
             return estimate
         return f"{estimate} [{write(self.low, form)}, {write(self.high, form)}]"
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from ..errors import listed, plural
-from ..strings.words import Alphabet, Words
+from ..strings.words import LAMBDA, Alphabet, Words
 
 MOST_SYMBOLS = 100_000  # of a larger alphabet, only the first are examined
 # Characters without width that are part of no script. Joiners (U+200C, U+200D) are, and of emoji.
@@ -32,8 +32,8 @@ OTHER_EMPTY_WORDS = (
 def symbol_notes(symbols: Sequence[str]) -> list[str]:
     """Make notes on symbols that are not what they look like; none for most alphabets.
 
-    >>> symbol_notes(["a", "b", "λ"])
-    []
+    >>> symbol_notes(["a", "b", "é"]), symbol_notes(["a", "λ"])
+    ([], ["'λ' is a symbol of these strings. The empty string is written in the same way."])
     >>> symbol_notes(["cafe\\u0301", "caf\\u00e9"])
     ["Symbols that look alike: 'cafe\\\\u0301' and 'caf\\\\xe9' write accents in two ways. Save the file in one of them (NFC)."]
     """  # noqa: E501
@@ -53,6 +53,10 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
         notes.append(
             f"{plural(len(misread), 'symbol')} of text that was saved in one encoding and read in "
             f"another: {_escaped(misread)}."
+        )
+    if LAMBDA in symbols:
+        notes.append(
+            f"{LAMBDA!r} is a symbol of these strings. The empty string is written in the same way."
         )
     return notes + _two_forms(symbols)
 
