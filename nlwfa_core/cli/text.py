@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.cells import cell_len
 
 from ..errors import plural, printable
 from ..files import ascii_json
@@ -65,22 +66,23 @@ def json_text(value: object) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Write rows as a table: the first column is aligned to the left, the others to the right.
+    """Write rows as a table: the first column is aligned to the left, the others to the right. A
+    wide letter takes two places.
 
-    >>> print(table([("rank", "WER"), ("5", "0.4330")]))
-    rank     WER
-    5     0.4330
+    >>> print(table([("symbol", "WER"), ("猫", "0.4330"), ("a", "0.5")]))
+    symbol     WER
+    猫      0.4330
+    a          0.5
     """
     rows = [tuple(map(printable, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            cell.rjust(width) if number else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+
+    def line(row: tuple[str, ...]) -> str:
+        gaps = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        others = zip(gaps[1:], row[1:], strict=True)
+        return "  ".join([row[0] + gaps[0], *(gap + cell for gap, cell in others)]).rstrip()
+
+    return "\n".join(map(line, rows))
 
 
 def aligned(columns: Table) -> str:
