@@ -77,7 +77,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     rows = [tuple(map(printable, row)) for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
 
-    def line(row: tuple[str, ...]) -> str:
+    def line(row: Sequence[str]) -> str:
         gaps = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
         others = zip(gaps[1:], row[1:], strict=True)
         return "  ".join([row[0] + gaps[0], *(gap + cell for gap, cell in others)]).rstrip()
