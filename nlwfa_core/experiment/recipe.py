@@ -119,7 +119,7 @@ class DataRecipe(Record):
         of them. A recipe has both or neither.
     upload_format, upload_encoding, upload_separator, upload_header : str
     upload_text_column, upload_count_column : str
-    upload_case_column, upload_event_column, upload_order_column : str
+    upload_case_column, upload_event_column, upload_order_column, upload_label : str
     upload_window : int
         For "upload": how the files of strings are read, as in `Reading`. Windows are split in their
         order, with a window left out between two parts; the seed then has no effect.
@@ -245,6 +245,7 @@ class DataRecipe(Record):
     upload_case_column: ColumnName = _reading_option("case_column")
     upload_event_column: ColumnName = _reading_option("event_column")
     upload_order_column: ColumnName = _reading_option("order_column")
+    upload_label: ColumnName = _reading_option("label")
     upload_window: int = _reading_option("window")
     alphabet: Symbols = option(
         "",

@@ -16,7 +16,7 @@ import csv
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 from xml.parsers import expat
@@ -640,11 +640,13 @@ def uniq_cells(lines: Lines) -> CountedCells:
 ATTRIBUTED = re.compile(r"[^/\s]+/[-+0-9.eE,]*[0-9]")
 
 
-def abbadingo_cells(lines: Lines, notes: list[str]) -> Cells:
+def abbadingo_cells(lines: Lines, label: str, notes: list[str]) -> Cells:
     """Yield the strings of labelled lines: a label, a length, and that many symbols.
 
     Labels and attributes of symbols (`a/0.5`, if all have them) are left out. A first line of two
     numbers is the header; if the number of strings differs, a note says so.
+
+    `label`: the label of the strings that are read; empty for all.
     """
     labels: Counter[str] = Counter()
     promised: str | None = None
@@ -681,25 +683,36 @@ def abbadingo_cells(lines: Lines, notes: list[str]) -> Cells:
             check_at_most(
                 "the number of different labels", len(labels), limits.most("symbols"), line
             )
-            cells.append(" ".join(symbols))
-            begins.append(line)
+            if label in ("", tokens[0]):
+                cells.append(" ".join(symbols))
+                begins.append(line)
         if cells:
             yield cells, begins
     number = labels.total()
     if not number:
         raise FormatError("the file has no strings; it needs at least 1")
     found = listed(
-        [f"{label} ({plural(count, 'string')})" for label, count in labels.most_common()], most=8
+        [f"{name} ({plural(count, 'string')})" for name, count in labels.most_common()], most=8
     )
-    one_kind = len(labels) == 1
-    notes.append(
-        f"Labels are left out: {found}."
-        + ("" if one_kind else " Strings of all labels are read; fit-values learns labels.")
-    )
+    if label and not labels[label]:
+        raise FormatError(f"no string has the label {_seen(label)}; the labels are {found}")
+    notes.append(_label_note(label, labels, found))
     if has_attributes:
         notes.append("Attributes of symbols are left out.")
     if promised is not None and promised.lstrip("0") != str(number):
         notes.append(f"The header promises {promised} strings, but {number:,} follow.")
+
+
+def _label_note(label: str, labels: Mapping[str, int], found: str) -> str:
+    """Say which strings are read. `found`: the labels, with their numbers of strings."""
+    if len(labels) == 1:
+        return f"Labels are left out: {found}."
+    if label:
+        return f"Only the strings with the label {_seen(label)} are read; the labels are {found}."
+    return (
+        f"Labels are left out: {found}. The strings of all labels are read; to read only some, set "
+        f"the format to abbadingo and the label to {next(iter(labels))}. fit-values learns labels."
+    )
 
 
 def _without_attribute(symbol: str, line: int) -> str:

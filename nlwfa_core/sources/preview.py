@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import FormatError, RecipeError, printable
 from .names import ENCODINGS
+from .other_files import is_labelled
 from .reading import AUTO, NO, SEPARATORS, YES, Reading
 from .recognition import (
     MOST_ROWS,
@@ -34,7 +35,7 @@ HEAD = 2**16  # bytes of a file that are looked at
 NUM_LINES = 8  # lines that are shown
 LONGEST_LINE = 120  # characters that are shown of each
 MOST_COLUMNS = 100  # that can be chosen
-WITH_COLUMNS = ("csv", "events", "conll", "json", "xes")
+WITH_COLUMNS = ("csv", "events", "conll", "json", "xes", "abbadingo")
 XES_KEY = re.compile(
     r"""<(?:\w+:)?(?:string|id|int|boolean)\s[^>]*?\bkey\s*=\s*["']([^"'<]{1,200})["']"""
 )
@@ -193,7 +194,7 @@ def _recognised(rows: list[str]) -> str:
 
 
 def _columns(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[str, ...]]:
-    """List what can be chosen in a format: separators, and the names or numbers of columns."""
+    """List what can be chosen in a format: separators, the names or numbers of columns, labels."""
     choices: dict[str, tuple[str, ...]] = {}
     format = reading.format
     if format in ("csv", "events", "tokens"):
@@ -214,6 +215,9 @@ def _columns(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[st
     for name in ("text_column", "count_column", "case_column", "event_column", "order_column"):
         if reading.has(name):
             choices[name] = ("", *own[:MOST_COLUMNS])
+    if reading.has("label"):
+        labels = dict.fromkeys(row.split()[0] for row in rows if is_labelled(row))
+        choices["label"] = ("", *list(labels)[:MOST_COLUMNS])
     return choices
 
 

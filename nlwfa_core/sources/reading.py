@@ -55,6 +55,9 @@ class Reading(Record):
         a string's events are sorted by (numbers, or dates as in ISO 8601 or as 31.1.2024); without
         it, they keep the order of the file. In XES files, `event_column` is the key of the
         attribute that is the symbol, by default `concept:name`.
+    label : str
+        Of an Abbadingo file, only the strings with this label are read, such as 1 for those that a
+        language has; empty for all.
     window : int
         For long sequences, such as a text, a genome or a log: every string is cut into windows of
         this many symbols, one after the other, which then are the strings. A file with one symbol
@@ -118,6 +121,12 @@ class Reading(Record):
     order_column: ColumnName = _column(
         "column of the order", "Column by which the events of a string are sorted", "events"
     )
+    label: ColumnName = option(
+        "",
+        title="label of the strings",
+        help="The label of the strings that are read; by default those of all labels.",
+        when={"format": ("abbadingo",)},
+    )
     window: int = option(
         0,
         title="length of windows",
@@ -134,7 +143,9 @@ class Reading(Record):
     def _name_separator(cls, value: Any) -> Any:
         return SEPARATOR_SIGNS.get(value, value) if isinstance(value, str) else value
 
-    @field_validator("text_column", "count_column", "case_column", "event_column", "order_column")
+    @field_validator(
+        "text_column", "count_column", "case_column", "event_column", "order_column", "label"
+    )
     @classmethod
     def _strip(cls, value: str) -> str:
         return value.strip()
@@ -145,7 +156,7 @@ COLUMNS = ("text_column", "count_column", "case_column", "event_column", "order_
 # How the sentences of this package name a choice: "set the format to csv", "say which column has
 # the strings (text_column)", "windows, for example window = 20".
 CHOICE = re.compile(
-    r"\bthe (?P<chosen>format|encoding|header|separator) to (?=[\w,;|-])"
+    r"\bthe (?P<chosen>format|encoding|header|separator|label) to (?=[\w,;|+-])"
     rf"|\b(?P<column>{'|'.join(COLUMNS)})\b"
     r"|\b(?P<window>window) = (?=[0-9])"
 )

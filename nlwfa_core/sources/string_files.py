@@ -1229,12 +1229,9 @@ def other_cells(layout: Layout, pieces: Iterable[bytes], notes: list[str]) -> Ce
         return event_cells(lines, layout.columns, notes)
     if isinstance(layout.columns, ConllColumns):
         return conll_cells(lines, layout.columns, notes)
-    readers = {
-        "fasta": fasta_cells,
-        "fastq": fastq_cells,
-        "spmf": spmf_cells,
-        "abbadingo": abbadingo_cells,
-    }
+    if layout.format == "abbadingo":
+        return abbadingo_cells(lines, layout.reading.label, notes)
+    readers = {"fasta": fasta_cells, "fastq": fastq_cells, "spmf": spmf_cells}
     return readers[layout.format](lines, notes)
 
 

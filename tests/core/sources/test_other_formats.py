@@ -416,10 +416,17 @@ def test_abbadingo_shows_the_labels_that_it_leaves_out() -> None:
         ("0", "1", "2", "3", "4"),
     )
     assert read.notes == (
-        "Labels are left out: 1 (3 strings), 0 (1 string). Strings of all labels are read; "
-        "fit-values learns labels.",
+        "Labels are left out: 1 (3 strings), 0 (1 string). The strings of all labels are read; to "
+        "read only some, set the format to abbadingo and the label to 1. fit-values learns labels.",
         "The header promises 9 strings, but 4 follow.",
     )
+    negative = read_strings(b"9 5\n1 1 1\n0 1 4\n0 0\n", Reading("abbadingo", label=" 0 "))
+    assert (strings(negative), len(negative.alphabet)) == (["4", "λ"], 5)
+    assert negative.notes[0] == (
+        "Only the strings with the label '0' are read; the labels are 0 (2 strings), 1 (1 string)."
+    )
+    with pytest.raises(FormatError, match="no string has the label '2'; the labels are 1 "):
+        read_strings(b"1 2\n1 1 0\n", Reading("abbadingo", label="2"))
     names = read_strings(b"3 3\n1 3 login read logout\n0 2 login logout\n1 0\n")
     assert strings(names) == ["login read logout", "login logout", "λ"]
     attributes = read_strings(b"3 2\n1 3 0/1.5 1/0.2 1/3\n0 2 1/0.5 0/0\n1 0\n")
