@@ -574,6 +574,16 @@ def test_a_log_is_shown_and_its_columns_are_chosen_before_it_is_read() -> None:
     assert panel(app) == {"format"}
 
 
+def test_the_strings_of_one_label_are_chosen() -> None:
+    lines = b"".join(b"%d %d %s\n" % (n % 3 == 0, n % 5, b"a " * (n % 5)) for n in range(60))
+    app = upload(open_lab("data", **QUICK), b"60 1\n" + lines)
+    assert not complaints(app)
+    assert not complaints(choose(app, "label", "1"))
+    data = recipe_of(app).data
+    assert (data.upload_format, data.upload_label) == ("abbadingo", "1")
+    assert any("Only the strings with the label '1' are read" in note.value for note in app.info)
+
+
 def test_an_encoding_is_offered_if_a_file_is_not_utf_8() -> None:
     text = "gar\u00e7on aime\naime caf\u00e9\n" * 20
     app = upload(open_lab("data", **QUICK), text.encode("windows-1252"))
