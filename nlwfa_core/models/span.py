@@ -13,6 +13,8 @@ Sources: Schützenberger 1961; Tzeng 1992.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +58,11 @@ class Bounded(NamedTuple):
         return self._replace(values=np.where(noise, 0.0, self.values))
 
     @property
+    def vectors(self) -> Iterator[Bounded]:
+        """Iterate over the first axis."""
+        return starmap(Bounded, zip(*self, strict=True))
+
+    @property
     def transposed(self) -> Bounded:
         """Exchange the last two axes."""
         return Bounded(*(part.swapaxes(-1, -2) for part in self))
@@ -91,6 +98,11 @@ class Span:
         self.rows: FloatArray = np.zeros((0, num_states))
         self.errors: FloatArray = np.zeros((0, num_states))
 
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the span is the whole space."""
+        return bool(len(self.rows) == self.rows.shape[1])
+
     def add(self, vector: Bounded) -> Bounded | None:
         """Add the direction of the part of a vector outside the span, and return it; None if the
         vector lies in the span.
@@ -100,7 +112,7 @@ class Span:
         >>> span.add(right).values.tolist(), span.add(left)
         ([1.0, 0.0], None)
         """
-        if len(self.rows) == self.rows.shape[1]:
+        if self.is_whole:
             return None
         values, errors, sizes = vector
         magnitudes = np.abs(self.rows)
@@ -139,12 +151,15 @@ def reachable_span(maps: Maps) -> Span:
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     span = Span(len(maps.initial.values))
-    symbols = range(len(maps.transitions.values))
-    waiting = deque([maps.initial])
-    while waiting:
-        direction = span.add(waiting.popleft())
-        if direction is not None:
-            waiting += [direction.times(maps.of_symbol(symbol)) for symbol in symbols]
+    first = span.add(maps.initial)
+    waiting = deque([first] if first is not None else [])
+    while waiting and not span.is_whole:
+        for vector in waiting.popleft().times(maps.transitions).vectors:
+            direction = span.add(vector)
+            if span.is_whole:  # with thousands of symbols, there are many more vectors
+                break
+            if direction is not None:
+                waiting.append(direction)
     return span
 
 
