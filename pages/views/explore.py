@@ -43,7 +43,6 @@ from nlwfa_core.strings.words import FloatArray
 from pages.shared import (
     assignments,
     components,
-    contents,
     open_lesson,
     rank_series,
     sidebar,
