@@ -188,7 +188,8 @@ def read_code(text: str) -> str:
     code = "".join(character for character in text.upper() if character not in " -\t")
     if len(code) != CODE_LENGTH or set(code) - set(LETTERS):
         raise RecipeError(
-            f"a code has {CODE_LENGTH} of the characters {LETTERS}; got {text.strip()[:20]!r}"
+            f"a code has {CODE_LENGTH} letters and digits, such as CDF34, and none of "
+            f"ABEGILOSUZ01258; got {text.strip()[:20]!r}"
         )
     return code
 
@@ -526,8 +527,10 @@ class Classes:
                 connection.execute(MEMBERS.update().where(*here).values(removed=moment))
             _forget_removed(connection, code)
 
-    def summaries(self) -> list[SessionSummary]:
-        """List all sessions, the newest first, for an administrator."""
+    def summaries(self, opener: str = "") -> list[SessionSummary]:
+        """List the sessions that somebody has opened, or all for an administrator, the newest
+        first.
+        """
 
         def counted(table: sa.TableClause) -> sa.ScalarSelect[Any]:
             return (
@@ -550,8 +553,9 @@ class Classes:
             last_seen,
         )
         with self._reading.connect() as connection:
+            here = [SESSIONS.c.opener == opener] if opener else []
             rows = connection.execute(
-                sa.select(*columns).order_by(SESSIONS.c.opened.desc(), SESSIONS.c.code)
+                sa.select(*columns).where(*here).order_by(SESSIONS.c.opened.desc(), SESSIONS.c.code)
             )
             return [SessionSummary(*row) for row in rows]
 

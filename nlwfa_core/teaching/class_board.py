@@ -174,7 +174,7 @@ def member_names(members: Sequence[Member]) -> dict[str, str]:
 
 
 def answers_csv(record: ClassRecord) -> bytes:
-    """Write all answers of a session as CSV, in full precision.
+    """Write all answers of a session as CSV, seconds to a tenth.
 
     No row has a pseudonym: members have numbers.
     """
@@ -201,12 +201,12 @@ def answers_csv(record: ClassRecord) -> bytes:
             answer.attempt,
             answer.answer,
             answer.credit,
-            "" if answer.seconds is None else answer.seconds,
+            "" if answer.seconds is None else round(answer.seconds, 1),
         )
         for answer in record.answers
         if answer.member in numbers
     ]
-    return csv_text([heading, *rows]).encode()
+    return _for_spreadsheets([heading, *rows])
 
 
 def gains_csv(record: ClassRecord, names: Iterable[str]) -> bytes:
@@ -228,7 +228,7 @@ def gains_csv(record: ClassRecord, names: Iterable[str]) -> bytes:
             gain = (second - first) / (1 - first) if is_defined else None  # type: ignore[operator]
             seconds = (those.get(entry.member) for those in times)
             rows.append((number, entry.nickname, name, first, second, gain, *seconds))
-    return csv_text([heading, *rows]).encode()
+    return _for_spreadsheets([heading, *rows])
 
 
 def hand_ins_csv(record: ClassRecord) -> bytes:
@@ -247,7 +247,12 @@ def hand_ins_csv(record: ClassRecord) -> bytes:
         for entry in record.hand_ins
         if entry.member in numbers
     ]
-    return csv_text([heading, *rows]).encode()
+    return _for_spreadsheets([heading, *rows])
+
+
+def _for_spreadsheets(rows: Sequence[Sequence[str | float | None]]) -> bytes:
+    """Write CSV with the mark by which Excel knows UTF-8."""
+    return csv_text(rows).encode("utf-8-sig")
 
 
 def _moment(seconds: float) -> str:

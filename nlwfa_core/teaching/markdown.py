@@ -154,7 +154,7 @@ def read_folder(
         name = NUMBER.sub("", path.stem)
         try:
             found: dict[str, T] = {}
-            for key, value, line in read(name, _text(path)):
+            for key, value, line in read(name, read_text(path)):
                 if key in values or key in found:
                     raise FormatError(f"the name {key!r} is already taken in this folder", line)
                 found[key] = value
@@ -173,7 +173,7 @@ def _place(path: Path) -> tuple[float, str]:
     return float(number[1]) if number else math.inf, path.stem
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Read a file's text. Raises FormatError if it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark

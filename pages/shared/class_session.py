@@ -15,7 +15,7 @@ from time import time
 import streamlit as st
 
 from nlwfa_core import RecipeError
-from nlwfa_core.history.classes import Answer, Classes, read_code
+from nlwfa_core.history.classes import Answer, Classes, SessionSummary, read_code
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.history.owners import pseudonym
 from nlwfa_core.teaching.questions import Response
@@ -110,15 +110,25 @@ def open_session() -> None:
 
     Raises RecipeError if there are too many, or too many at this moment.
     """
-    is_identified = visitor.at_the_machine() or visitor.signed_in()
-    if not is_identified and not standing.may_open(access.network(st.context.ip_address or "")):
+    if not visitor.is_identified() and not standing.may_open(
+        access.network(st.context.ip_address or "")
+    ):
         raise RecipeError(
             f"{OPENINGS} class sessions were opened from your address within a minute: try "
             "again in a minute."
         )
-    opener = pseudonym(home(), f"opener\0{visitor.identity()}")
     with database_errors_as_sentences():
-        enter_address(store().open(browsers_token, opener))
+        enter_address(store().open(browsers_token, _opener()))
+
+
+def own_sessions() -> list[SessionSummary]:
+    """List the sessions that this visitor has opened, the newest first."""
+    with database_errors_as_sentences():
+        return store().summaries(_opener())
+
+
+def _opener() -> str:
+    return pseudonym(home(), f"opener\0{visitor.identity()}")
 
 
 def remove(members: Collection[str]) -> None:
@@ -191,7 +201,7 @@ def leave() -> None:
 
 
 def visit(page: str, place: str) -> None:
-    """Record where a member is, if that has changed, and offer a visitor with a code to join.
+    """Record where a member is, if that has changed.
 
     Parameters
     ----------
@@ -210,8 +220,6 @@ def visit(page: str, place: str) -> None:
             st.session_state[PLACE] = place
         if here:
             _send()
-        elif page != PAGE and not is_teacher():
-            _invitation()
     except RecipeError as error:
         later = (
             " Your answers are sent again with the next page."
@@ -228,11 +236,16 @@ def hides_lesson(page: str) -> bool:
     return page == PAGE and not st.session_state.get(MEMBER, ("", ""))[1]
 
 
-def _invitation() -> None:
+def invitation(page: str) -> None:
+    """Offer a visitor with a code to join: in an open lesson, or on the page."""
+    try:
+        if page == PAGE or not code() or joined() or is_teacher():
+            return
+    except RecipeError:  # `visit` has said so
+        return
     with st.container(horizontal=True, vertical_alignment="center", key="class_invitation"):
         st.caption(
-            f"You have opened a link to the class session **{code()}**. Nothing is recorded "
-            "before you join.",
+            f"You are not in the class session **{code()}** yet, so nothing is recorded.",
             width="content",
         )
         if st.button("Join", key="class.invitation", icon=":material/group_add:"):
@@ -269,7 +282,8 @@ def record(*responses: Response, began: str = "") -> None:
     try:
         _send()
     except RecipeError as error:
-        error_toast(f"Your answer is not recorded yet: {error}")
+        later = " It is sent again with the next page." if st.session_state[UNSENT] else ""
+        error_toast(f"Your answer was not recorded. {error}{later}")
 
 
 def _send() -> None:

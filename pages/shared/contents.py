@@ -16,6 +16,7 @@ from nlwfa_core.files import FileShelf
 from nlwfa_core.teaching.automata.challenges import Challenge, read_challenges
 from nlwfa_core.teaching.class_plan import INTRODUCTION, Note, read_notes
 from nlwfa_core.teaching.lessons import Lesson, read_lessons
+from nlwfa_core.teaching.markdown import read_text
 from nlwfa_core.teaching.quizzes import Quiz, read_quizzes
 from nlwfa_core.teaching.tasks.bank import Kind, read_bank
 from pages.shared.server import ASSETS, home
@@ -62,7 +63,7 @@ def teaching_notes() -> dict[str, Note]:
     """Read the notes for teachers, step of a lesson -> note; none if their file has an error."""
     messages = _new_errors("teaching.md: ")
     try:
-        return read_notes((ASSETS / "teaching.md").read_text(encoding="utf-8"))
+        return read_notes(read_text(ASSETS / "teaching.md"))
     except RecipeError as error:
         messages.append(str(error))
         return {INTRODUCTION: Note(0, "", "")}

@@ -24,7 +24,15 @@ from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
 from nlwfa_core.teaching.quizzes import AFTER, BEFORE
-from pages.shared import assignments, components, contents, exercises, sidebar, url_parameters
+from pages.shared import (
+    assignments,
+    class_session,
+    components,
+    contents,
+    exercises,
+    sidebar,
+    url_parameters,
+)
 from pages.shared.navigation import FIRST, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
@@ -188,10 +196,10 @@ def _elements(keys: Iterable[str]) -> list[str]:
 
 @st.cache_resource(show_spinner=False)
 def _recipes_of_the_lab() -> frozenset[str]:
-    """Return the keys of the recipes that lessons and presets set, which need not be restored for a
-    visitor.
+    """Return the keys of the recipes that the lab, its lessons and presets set, which need not be
+    restored for a visitor.
     """
-    recipes = [recipe for _, recipe in PRESETS.values()]
+    recipes = [sidebar.FIRST, *(recipe for _, recipe in PRESETS.values())]
     for lesson in contents.lessons().values():
         recipes += _recipes_of(lesson)
     return frozenset(recipe.key() for recipe in recipes)
@@ -304,9 +312,13 @@ def go(page: str) -> None:
 
 
 def panel(page: str) -> None:
-    """Draw the open step, if there is one; if it has just been opened, go to its page first."""
+    """Draw the open step, if there is one; if it has just been opened, go to its page first.
+
+    Whoever came by a class's link is offered to join.
+    """
     position = current()
     if position is None:
+        class_session.invitation(page)
         return
     lesson, index = position
     step = lesson.steps[index]
@@ -325,6 +337,7 @@ def panel(page: str) -> None:
                 type="tertiary",
                 on_click=leave,
             )
+        class_session.invitation(page)
         st.markdown(f"#### {step.title}")
         is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
         st.markdown(HIDDEN if is_quiz else step.text)

@@ -56,11 +56,16 @@ def browser() -> str:
     return access.browser_token(st.context.cookies.get(access.XSRF_COOKIE, ""))
 
 
+def is_identified() -> bool:
+    """Return whether `identity` is the same after the browser has been closed."""
+    return bool(signed_in()) or at_the_machine()
+
+
 def is_known() -> bool:
     """Return whether the server knows more of the visitor than a cookie: they belong to a class, or
     are at the server's machine.
     """
-    return at_the_machine() or bool(signed_in()) or standing.is_member(browser())
+    return is_identified() or standing.is_member(browser())
 
 
 def rank() -> Rank:
@@ -79,7 +84,8 @@ def _setting(name: str) -> str:
 
 
 def identity() -> str:
-    """Identify the signed-in person, or else the browser until it is closed.
+    """Identify the signed-in person, or the one at the server's machine, or else the browser until
+    it is closed.
 
     Store only its pseudonym: see `history.owners`.
     """
@@ -87,6 +93,8 @@ def identity() -> str:
         return "\0".join(
             ("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email")))
         )
+    if at_the_machine():
+        return "machine"
     if token := browser():
         return f"browser\0{token}"
     context = st.runtime.scriptrunner.get_script_run_ctx()

@@ -5,6 +5,7 @@ itself.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,17 +37,19 @@ from pages.shared import (
     open_lesson,
     share_link,
     url_parameters,
+    visitor,
     widgets,
 )
-from pages.shared.navigation import title
+from pages.shared.navigation import FIRST, title
 from pages.shared.widgets import error_toast, errors_as_messages, escape_markdown
 
 SECONDS = 2.0
 QR_WIDTH = 240  # pixels
 QR_ALT = "The students' link as a QR code"
-CODE, NICKNAME, HAND_IN, CHOSEN, OPENS, EXPORT = (
-    f"class.{name}" for name in ("code", "nickname", "hand_in", "chosen", "opens", "export")
+CODE, NICKNAME, HAND_IN, CHOSEN, OPENS, WALL = (
+    f"class.{name}" for name in ("code", "nickname", "hand_in", "chosen", "opens", "shows_question")
 )
+TABLES = ("answers", "hand-ins", "gains")
 MOST_NAMED = 30  # people in the list of those who have answered
 THIS_PAGE = ""
 MOST_SHOWN = 10  # people in the list of those to remove, with a button each
@@ -102,14 +105,37 @@ def entrance() -> None:
     with right.container(border=True, height="stretch", key="class_open"):
         st.subheader("Open a session", anchor=False)
         st.markdown(
-            "For teachers. You get a code, a link and a QR code for your class. Only this browser, "
-            "and anyone who has your own link, sees what the class answers."
+            "For teachers. You get a code, a link and a QR code for your class. Only "
+            f"{_own_place()}, and anyone who has your own link, sees what the class answers."
         )
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
+        _own_sessions()
         st.caption(
             f"The session and everything in it are deleted when you say so, or after {KEEP_DAYS} "
             f"days at the latest. On a full server, one with fewer than {CLASS_SIZE} people may be "
             "deleted earlier."
+        )
+
+
+def _own_place() -> str:
+    """Say where a teacher finds a session again without a link."""
+    if visitor.signed_in():
+        return "you, signed in"
+    return "this machine" if visitor.at_the_machine() else "this browser, until it is closed"
+
+
+def _own_sessions() -> None:
+    """Draw a button for each session that the visitor has opened."""
+    for summary in class_session.own_sessions():
+        opened = format_time(summary.opened, st.context.timezone)
+        label = f"{summary.code} · {opened} · {plural(summary.num_members, 'student')}"
+        st.button(
+            label,
+            key=f"class.own.{summary.code}",
+            icon=":material/co_present:",
+            type="tertiary",
+            on_click=class_session.enter_address,
+            args=(summary.code,),
         )
 
 
@@ -131,16 +157,21 @@ def student() -> None:
     if joined:
         name = class_session.nickname()
         who = f"as {escape_markdown(name)}" if name else "without a nickname"
+        with database_errors_as_sentences():
+            is_open = class_session.store().is_open(code)
         st.success(
-            f"You are in the session **{code}**, {who}. Your answers to the lessons' "
-            "questions and to the quizzes are sent to your "
-            "teacher.",
-            icon=":material/groups:",
+            f"You are in the session **{code}**, {who}. "
+            + (
+                "Your answers to the lessons' questions and to the quizzes are sent to your "
+                "teacher."
+                if is_open
+                else "Your teacher has closed it: nothing more is recorded. The lessons still work."
+            ),
+            icon=":material/groups:" if is_open else ":material/lock:",
         )
-        if open_lesson.current() is None and (
-            lesson := contents.lessons().get(_lesson_of_the_class())
-        ):
-            label = f"Go to the lesson {lesson.title}"
+        place = _place_of_the_class()
+        if open_lesson.current() is None and place:
+            label = f"Go to {_place_title(place)}"
             st.button(
                 label,
                 key="class.go",
@@ -253,6 +284,16 @@ def _lesson_of_the_class() -> str:
     return chosen if chosen in names else names[min(1, len(names) - 1)]
 
 
+def _place_of_the_class() -> str:
+    """Return the step at which the class is, otherwise the first of the lesson to which joining
+    leads; "" for none.
+    """
+    with database_errors_as_sentences():
+        place = class_session.store().last_move(class_session.code())[0]
+    lesson = _lesson_of_the_class()
+    return place or (f"{lesson}/1" if lesson else "")
+
+
 def _address(parameters: dict[str, str]) -> tuple[str, str]:
     """Return a link to this page that others can open, and a warning if there is none."""
     here = str(st.context.url or "").split("?")[0]
@@ -262,7 +303,7 @@ def _address(parameters: dict[str, str]) -> tuple[str, str]:
 
 def slide() -> None:
     """Draw what the class sees on the wall, and draw it again every two seconds: how to join until
-    the first student is there, then the question and its answers.
+    the class is moved, or the teacher chooses the question, then the question and its answers.
     """
     with st.container(key="class_slide"):
         st.fragment(_slide, run_every=SECONDS)()
@@ -271,26 +312,46 @@ def slide() -> None:
 @errors_as_messages()
 def _slide() -> None:
     record = _record()
-    if not record.members:
-        _join_slide()
-        return
+    shows_question = bool(record.members) and st.session_state.get(WALL, bool(record.place))
     items = _items(record)
     name = _shown(record, items)
     with st.container(horizontal=True, vertical_alignment="center", key="class_slide_head"):
-        st.title(f"{items[name].title} · {class_session.code()}", anchor=False, width="stretch")
-        _moves(record, name, items)
-    _question(record, name, items[name], names=False)
+        heading = items[name].title if shows_question else "How to join"
+        st.title(f"{heading} · {class_session.code()}", anchor=False, width="stretch")
+        if record.members:
+            st.button(
+                "How to join" if shows_question else "Question",
+                key="class.wall",
+                icon=":material/qr_code_2:" if shows_question else ":material/help:",
+                shortcut="J",
+                on_click=_show_question,
+                args=(not shows_question,),
+            )
+        if shows_question:
+            _moves(record, name, items)
+    if shows_question:
+        _question(record, name, items[name], names=False)
+    else:
+        _join_slide(len(record.members))
 
 
-def _join_slide() -> None:
-    """Draw, as large as the wall, how to join."""
+def _show_question(shows: bool) -> None:
+    st.session_state[WALL] = shows
+
+
+def _join_slide(number: int) -> None:
+    """Draw, as large as the wall, how to join, and how many have."""
     address, warning = _students_link(_lesson_of_the_class())
     picture = "" if warning else qr_code(address)
     left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
         st.title(class_session.code(), anchor=False)
-        st.markdown("Enter this code on the page *Class*" + (", or open the link:" * bool(picture)))
-        st.markdown(f"`{address.partition('?')[0]}`")
+        st.markdown(
+            f"Open `{address.partition('?')[0]}` and enter this code"
+            + (", or scan the picture." if picture else ".")
+        )
+        if number:
+            st.markdown(f"**{plural(number, 'student')}** here.")
     if picture:
         right.image(picture, width="stretch", alt=QR_ALT)
 
@@ -312,15 +373,20 @@ def _presenter() -> None:
         if record.members:
             with st.popover("How to join", icon=":material/qr_code_2:", key="class.how"):
                 _how_to_join()
-        if st.button(
+        st.link_button(
             "Slide view",
-            key="class.slide",
+            _slide_address(class_session.PAGE, _own_parameters()),
             icon=":material/slideshow:",
-            help="For the wall: the question and its answers, without names and notes.",
-            on_click=url_parameters.set_value,
-            args=(share_link.VIEW, share_link.SLIDE),
-        ):
-            st.rerun()  # all of the page
+            help="For the wall, in a window of its own: how to join, then the question and its "
+            "answers, without names and notes.",
+        )
+        if items[name].step is not None:
+            st.link_button(
+                "Step",
+                _slide_of_step(name, items[name].step),
+                icon=":material/open_in_new:",
+                help="For the wall, in a window of its own: the page that this step is about.",
+            )
         # The key has what is shown: the browser may send an earlier choice once more.
         key = f"class.item {name}"
         with st.container(key="class.item"):
@@ -360,6 +426,26 @@ def _presenter() -> None:
         _hand_ins(record)
     with gains:
         _gains(record)
+
+
+def _own_parameters() -> dict[str, str]:
+    """Return the parameters of an address of this board, with the teacher's token if it came by a
+    link.
+    """
+    names = (class_session.CLASS, class_session.TEACHER)
+    return {name: value for name in names if (value := url_parameters.value(name))}
+
+
+def _slide_of_step(name: str, step: Step) -> str:
+    """Return the address of a step in slide view."""
+    lesson, _, number = name.partition("/")
+    place = {open_lesson.LESSON: lesson, open_lesson.STEP: number}
+    return _slide_address(open_lesson.page_of(step), place)
+
+
+def _slide_address(page: str, parameters: Mapping[str, str]) -> str:
+    query = urlencode({**parameters, share_link.VIEW: share_link.SLIDE})
+    return f"./{'' if page == FIRST else page}?{query}"
 
 
 def _record() -> ClassRecord:
@@ -445,7 +531,7 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
         here = [entry for entry in record.members if entry.place == name]
         st.markdown(f"#### {question.text if question else item.title}")
         text = "This step has no answer to enter" if question else "This step has no question"
-        st.markdown(f"{text}. {len(here)} of {plural(len(record.members), 'student')} are here.")
+        st.markdown(f"{text}. Here: {len(here)} of {plural(len(record.members), 'student')}.")
         return
     key, revealed = question.key, name in record.revealed
     st.markdown(f"#### {question.text}")
@@ -537,14 +623,12 @@ def _where(record: ClassRecord) -> None:
     names, groups = class_board.member_names(record.members), class_board.places(record.members)
     order = [place for place in class_board.lesson_steps(contents.lessons()) if place in groups]
     rest = [place for place in groups if place not in order]
-    nicknames = {
-        place: [names[entry.member] for entry in groups[place] if entry.nickname]
-        for place in groups
-    }
     table: dict[str, Column] = {
         "place": [_place_title(place) for place in [*order, *rest]],
         "students": [len(groups[place]) for place in [*order, *rest]],
-        "nicknames": [", ".join(nicknames[place]) for place in [*order, *rest]],
+        "who": [
+            ", ".join(names[entry.member] for entry in groups[place]) for place in [*order, *rest]
+        ],
     }
     widgets.draw_table(table, "class.where", "How many students are at each step")
 
@@ -570,7 +654,22 @@ def _hand_ins(record: ClassRecord) -> None:
         "student": [names[entry.member] for entry in entries],
         "handed in": [entry.content for entry in entries],
     }
-    widgets.draw_table(table, "class.hand_ins", "What students have handed in, the latest first")
+    links = [entry.content if is_link(entry.content) else None for entry in entries]
+    columns = {}
+    if any(links):
+        table["link"] = links
+        columns["link"] = st.column_config.LinkColumn(width="small", display_text="open")
+    alt = "What students have handed in, the latest first"
+    widgets.draw_table(table, "class.hand_ins", alt, columns)
+
+
+def is_link(content: str) -> bool:
+    """Return whether a hand-in is one address of a web page, which a browser may open.
+
+    >>> is_link("http://lab:8501/?rank=3"), is_link("javascript:alert(1)"), is_link("see http://x")
+    (True, False, False)
+    """
+    return bool(re.fullmatch(r"https?://\S+", content))
 
 
 def _gains(record: ClassRecord) -> None:
@@ -615,12 +714,6 @@ def session_controls() -> None:
     with st.container(horizontal=True, key="class_controls"):
         _lock_button(record)
         _people(record)
-        st.button(
-            "Prepare the tables",
-            key="class.prepare",
-            icon=":material/table_view:",
-            on_click=_prepare,
-        )
         label, icon = (
             ("Close", ":material/lock:")
             if record.closed is None
@@ -644,21 +737,20 @@ def session_controls() -> None:
                 "can, so don't show it."
             )
             st.code(address, language=None, wrap_lines=True)
-    files: tuple[bytes, ...] | None = st.session_state.get(EXPORT, {}).get(code)
-    if files:
-        with st.container(horizontal=True, key="class_files"):
-            for name, data in zip(("answers", "hand-ins", "gains"), files, strict=True):
-                label = f"{name.capitalize()} as CSV"
-                st.download_button(
-                    label,
-                    data,
-                    f"{code}-{name}.csv",
-                    "text/csv",
-                    key=f"class.csv.{name}",
-                    on_click="ignore",
-                )
+    token = class_session.token(code)
+    with st.container(horizontal=True, key="class_files"):
+        for name in TABLES:
+            st.download_button(
+                f"{name.capitalize()} as CSV",
+                partial(table_as_csv, name, code, token),
+                f"{code}-{name}.csv",
+                "text/csv",
+                key=f"class.csv.{name}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
     st.caption(
-        "The table of answers has a row for each try, with its seconds and every digit; the table "
+        "The table of answers has a row for each try, with its seconds; the table "
         "of gains has one for each student and quiz; students have numbers, and nicknames if they "
         "chose one. Nicknames, steps, answers with their times, and hand-ins are stored until you "
         f"delete the session, or {KEEP_DAYS} days after you opened it at the latest."
@@ -886,21 +978,18 @@ def _readmit(members: list[str]) -> None:
 def _delete() -> None:
     code = class_session.code()
     if _act(partial(class_session.store().delete, code, class_session.token(code))):
-        st.session_state.pop(EXPORT, None)
         class_session.leave_address()
         st.toast(f"The session {code} has been deleted.", icon=":material/check:")
 
 
-def _prepare() -> None:
-    try:
-        record = _record()
-    except RecipeError as error:
-        error_toast(error)
-        return
-    st.session_state[EXPORT] = {
-        record.code: (
-            class_board.answers_csv(record),
-            class_board.hand_ins_csv(record),
-            class_board.gains_csv(record, contents.quizzes()),
-        )
-    }
+def table_as_csv(name: str, code: str, token: str) -> bytes:
+    """Write one of `TABLES` as it is when it is downloaded.
+
+    Raises RecipeError unless the token is the teacher's.
+    """
+    with database_errors_as_sentences():
+        record = class_session.store().read(code, token)
+    if name == "gains":
+        return class_board.gains_csv(record, contents.quizzes())
+    write = class_board.answers_csv if name == "answers" else class_board.hand_ins_csv
+    return write(record)

@@ -23,6 +23,7 @@ from nlwfa_core.teaching.class_board import lesson_steps
 from nlwfa_core.teaching.class_plan import step_plan
 from pages.shared import class_session, contents, visitor
 from pages.shared.widgets import escape_markdown
+from pages.views import classroom
 from tests.app.lab import complaints, figure, go, markdown_texts, open_lab, recipe_of
 from tests.quick import HOSTILE
 from tests.waiting import wait_for
@@ -85,7 +86,7 @@ def test_a_class_from_its_code_to_its_end(
     )
     person("ada")
     ada = open_lab("hankel", **{"class": code.lower(), "lesson": "rank", "step": 1})
-    assert "Nothing is recorded before you join" in _texts(ada)
+    assert "so nothing is recorded" in _texts(ada)
     ada = open_lab("classroom", **{"class": code, "lesson": "rank", "step": 1})
     assert (
         "or 30 days after it was opened at the latest" in _texts(ada)
@@ -126,7 +127,9 @@ def test_a_class_from_its_code_to_its_end(
     counts = "**2 of 2** have answered · **1** right at once (50 %) · **1** after a hint"
     assert counts in _texts(teacher)
     where = next(frame.value for frame in teacher.dataframe if "place" in frame.value)
-    assert where.values.tolist() == [["Why rank matters · 1. Predict the rank", 2, "**Ada** <b>"]]
+    assert where.values.tolist() == [
+        ["Why rank matters · 1. Predict the rank", 2, "**Ada** <b>, student 2"]
+    ]
 
     person("bob")
     bob = go(bob, "classroom")
@@ -146,9 +149,10 @@ def test_a_class_from_its_code_to_its_end(
     assert (
         "/train?" in handed["handed in"].tolist()[0] and code not in handed["handed in"].tolist()[0]
     )
-    teacher.button(key="class.prepare").click().run()
-    files = teacher.session_state["class.export"][code]
-    assert b"'=http://lab/?rank=3" in files[1] and files[0].count(b"rank/1") == 3
+    answers, hand_ins = (
+        classroom.table_as_csv(name, code, _token(code, person)) for name in ("answers", "hand-ins")
+    )
+    assert b"'=http://lab/?rank=3" in hand_ins and answers.count(b"rank/1") == 3
 
     teacher.button(key="class.close").click().run()
     assert "This session is closed" in teacher.info[0].value
@@ -215,7 +219,7 @@ def test_answers_wait_for_the_database(
 
         patch.setattr(class_session.store(), "record", away)
         _answer(app, "3")
-        assert "Your answer is not recorded yet" in app.toast[0].value.replace("\\", "")
+        assert "Your answer was not recorded" in app.toast[0].value.replace("\\", "")
     app.run()
     assert [
         entry.answer for entry in class_session.store().read(code, _token(code, person)).answers
@@ -239,7 +243,7 @@ def test_answers_wait_for_a_locked_database(
     with closing(sqlite3.connect(home / "history.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         _answer(app, "3")
-        assert "Your answer is not recorded yet" in app.toast[0].value.replace("\\", "")
+        assert "Your answer was not recorded" in app.toast[0].value.replace("\\", "")
         assert "are sent again with the next page" in app.warning[0].value
         other.execute("COMMIT")
     wait_for(lambda: not complaints(app.run()) and not app.warning)
@@ -260,8 +264,7 @@ def test_an_answer_is_not_acknowledged_into_a_removed_database(
         _answer(app, "3")
         text = app.toast[0].value.replace("\\", "")
         assert (
-            "Your answer is not recorded yet: The history's database was removed or replaced"
-            in text
+            "Your answer was not recorded. The history's database was removed or replaced" in text
         )
         assert str(home) not in text
         person("teacher")
@@ -342,7 +345,8 @@ def test_wrong_codes_and_limits(
     person("ada")
     app = open_lab(**{"class": "OOO"})
     assert complaints(app) == [
-        "class: a code has 5 of the characters CDFHJKMNPQRTVWXY34679; got 'OOO'"
+        "class: a code has 5 letters and digits, such as CDF34, and none of ABEGILOSUZ01258; "
+        "got 'OOO'"
     ]
     assert "class" not in app.query_params
     app = go(app, "classroom")
@@ -458,8 +462,46 @@ def test_the_teacher_sees_what_to_say_and_who_has_answered(
     assert all(f"- {mistake}" in texts for mistake in plan.mistakes)
     assert rf"**Answered:** {escape_markdown('*Ada*')}" in texts and "**Not yet:** Bob" in texts
     wall = open_lab("classroom", **{"class": code, "view": "slide"})
+    assert not complaints(wall) and "**2 students** here" in _texts(wall)
+    assert "How many states" not in _texts(wall)
+    wall.button(key="class.wall").click().run()
     assert not complaints(wall) and "How many states" in _texts(wall)
     assert escape_markdown("*Ada*") not in _texts(wall) and plan.say not in _texts(wall)
+
+
+def test_a_teacher_finds_sessions_again(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
+    code, _ = session
+    person("ada")
+    _join(code)
+    assert not any(button.key == f"class.own.{code}" for button in open_lab("classroom").button)
+    person("teacher")
+    later = open_lab("classroom")
+    assert later.button(key=f"class.own.{code}").label.endswith("1 student")
+    later.button(key=f"class.own.{code}").click().run()
+    assert later.title[0].value == f"Class {code}"
+
+
+def test_the_person_at_the_machine_is_the_same_in_each_browser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(visitor, "at_the_machine", lambda: True)
+    identities = []
+    for token in ("one", "two"):
+        monkeypatch.setattr(visitor, "browser", lambda token=token: token)
+        identities.append(visitor.identity())
+    assert identities[0] == identities[1]
+
+
+def test_who_joins_a_class_has_nothing_of_their_own_to_keep(
+    person: Callable[[str], None], session: tuple[str, AppTest]
+) -> None:
+    code, _ = session
+    person("ada")
+    app = _join(code)
+    assert "/".join(_lesson(app)) == "hankel-matrix/1"
+    assert not any(button.key == "lesson.mine" for button in app.button)
 
 
 def test_green_is_right_on_the_board(

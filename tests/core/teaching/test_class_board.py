@@ -4,6 +4,7 @@ takes for formulas.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import math
@@ -167,7 +168,8 @@ def test_the_table_of_gains() -> None:
 
 
 def rows(data: bytes) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(data.decode())))
+    assert data.startswith(codecs.BOM_UTF8)  # by which Excel knows UTF-8
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
 
 
 def test_tables_have_every_digit_and_no_formula() -> None:
