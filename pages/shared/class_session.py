@@ -244,10 +244,7 @@ def invitation(page: str) -> None:
     except RecipeError:  # `visit` has said so
         return
     with st.container(horizontal=True, vertical_alignment="center", key="class_invitation"):
-        st.caption(
-            f"You are not in the class session **{code()}** yet, so nothing is recorded.",
-            width="content",
-        )
+        st.caption(f"Nothing is sent to class **{code()}** yet.", width="content")
         if st.button("Join", key="class.invitation", icon=":material/group_add:"):
             switch(PAGE)
 

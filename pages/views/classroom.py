@@ -126,7 +126,10 @@ def _own_place() -> str:
 
 def _own_sessions() -> None:
     """Draw a button for each session that the visitor has opened."""
-    for summary in class_session.own_sessions():
+    sessions = class_session.own_sessions()
+    if sessions:
+        st.markdown("**Sessions that you have opened**")
+    for summary in sessions:
         opened = format_time(summary.opened, st.context.timezone)
         label = f"{summary.code} · {opened} · {plural(summary.num_members, 'student')}"
         st.button(
@@ -316,8 +319,8 @@ def _slide() -> None:
     items = _items(record)
     name = _shown(record, items)
     with st.container(horizontal=True, vertical_alignment="center", key="class_slide_head"):
-        heading = items[name].title if shows_question else "How to join"
-        st.title(f"{heading} · {class_session.code()}", anchor=False, width="stretch")
+        heading = f"{items[name].title} · {class_session.code()}"
+        st.title(heading if shows_question else "How to join", anchor=False, width="stretch")
         if record.members:
             st.button(
                 "How to join" if shows_question else "Question",
@@ -328,7 +331,7 @@ def _slide() -> None:
                 args=(not shows_question,),
             )
         if shows_question:
-            _moves(record, name, items)
+            _moves(record, name, items, is_wall=True)
     if shows_question:
         _question(record, name, items[name], names=False)
     else:
@@ -380,13 +383,6 @@ def _presenter() -> None:
             help="For the wall, in a window of its own: how to join, then the question and its "
             "answers, without names and notes.",
         )
-        if items[name].step is not None:
-            st.link_button(
-                "Step",
-                _slide_of_step(name, items[name].step),
-                icon=":material/open_in_new:",
-                help="For the wall, in a window of its own: the page that this step is about.",
-            )
         # The key has what is shown: the browser may send an earlier choice once more.
         key = f"class.item {name}"
         with st.container(key="class.item"):
@@ -415,7 +411,11 @@ def _presenter() -> None:
     with left.container(key="class_question"):
         _question(record, name, items[name], names=True)
     with right:
-        _notes(items[name])
+        if (step := items[name].step) is not None:
+            _notes(step, items[name].note)
+            st.link_button(
+                "This step for the wall", _slide_of_step(name, step), icon=":material/slideshow:"
+            )
     where, hand_ins, gains = st.tabs(
         ["Who is where", f"Handed in ({len(record.hand_ins)})", "Before and after"],
         key="class.tabs",
@@ -494,7 +494,9 @@ def _shown(record: ClassRecord, items: Mapping[str, Item]) -> str:
     return class_board.shown_at_first(record, _lesson_of_the_class(), list(items))
 
 
-def _moves(record: ClassRecord, name: str, items: Mapping[str, Item]) -> None:
+def _moves(
+    record: ClassRecord, name: str, items: Mapping[str, Item], is_wall: bool = False
+) -> None:
     """Draw the buttons that reveal the answers and move the class."""
     question = items[name].question
     revealed = name in record.revealed
@@ -509,8 +511,9 @@ def _moves(record: ClassRecord, name: str, items: Mapping[str, Item]) -> None:
     )
     is_elsewhere = items[name].step is not None and record.place not in ("", name)
     following = name if is_elsewhere else class_board.followed_by(name, [*items])
+    where = "this step" if is_elsewhere else "next step" if is_wall else "the next step"
     st.button(
-        "Move everyone to this step" if is_elsewhere else "Move everyone to the next step",
+        where.capitalize() if is_wall else f"Move everyone to {where}",
         key="class.move",
         type="primary",
         icon=":material/groups:",
@@ -602,11 +605,9 @@ def _who(record: ClassRecord, name: str) -> None:
             st.caption(f"**{label}:** {text}{rest}")
 
 
-def _notes(item: Item) -> None:
+def _notes(step: Step, note: Note | None) -> None:
     """Draw what to say, to expect and to watch for; folded if the class sees this screen."""
-    if item.step is None:
-        return
-    notes = step_plan(item.step, item.note)
+    notes = step_plan(step, note)
     with st.expander("Say, expect, mistakes", expanded=True, key="class.notes"):
         if notes.say:
             st.markdown(f"**Say.** {notes.say}")

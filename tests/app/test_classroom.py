@@ -86,7 +86,7 @@ def test_a_class_from_its_code_to_its_end(
     )
     person("ada")
     ada = open_lab("hankel", **{"class": code.lower(), "lesson": "rank", "step": 1})
-    assert "so nothing is recorded" in _texts(ada)
+    assert "Nothing is sent to class" in _texts(ada)
     ada = open_lab("classroom", **{"class": code, "lesson": "rank", "step": 1})
     assert (
         "or 30 days after it was opened at the latest" in _texts(ada)

@@ -113,11 +113,14 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
 def test_the_wall_has_how_to_join_and_then_the_question_alone(
     page: Page, new_page: Callable[[], Page], lab: str
 ) -> None:
-    page.set_viewport_size(WIDE)
+    page.set_viewport_size(LAPTOP)
     code = opened(page, lab)
-    press(page, "class.slide")
-    board = keyed(page, "class_slide")
-    expect(board.get_by_role("heading", name=code)).to_be_visible()
+    with page.expect_popup() as window:
+        page.get_by_role("link", name="Slide view").click()
+    wall = window.value
+    wall.set_viewport_size(WIDE)
+    board = keyed(wall, "class_slide")
+    expect(board.get_by_role("heading", name=code, exact=True)).to_be_visible()
     student = new_page()
     visit(student, lab, "classroom", **{"class": code, "lesson": "rank", "step": 4})
     press(student, "class.join_button")
@@ -125,20 +128,27 @@ def test_the_wall_has_how_to_join_and_then_the_question_alone(
     settled(student)
     keyed(student, "exercise_rank_4_0").get_by_text("six, one for each block").click()
     press(student, "exercise.rank_4_0.check")
+    expect(board.get_by_text("1 student here.")).to_be_visible()  # the others still need the code
+    eventually(lambda: board.evaluate(CUT), [])
+    press(wall, "class.wall")
     expect(board.get_by_text("1 of 1 have answered")).to_be_visible()
     for absent in ("class.tabs", "class.how", "class.notes", "class_controls"):
-        expect(keyed(page, absent)).to_have_count(0)
-    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
-    expect(keyed(page, "class.histogram")).to_have_count(0)
-    settled(page)
-    page.keyboard.press("a")
+        expect(keyed(wall, absent)).to_have_count(0)
+    expect(wall.get_by_test_id("stSidebar")).to_be_hidden()
+    expect(keyed(wall, "class.histogram")).to_have_count(0)
+    settled(wall)
+    wall.keyboard.press("a")
     expect(board.get_by_text("no finite number is enough")).to_be_visible()
     for size in (WIDE, LAPTOP):
-        page.set_viewport_size(size)
-        drawn_charts(page)
+        wall.set_viewport_size(size)
+        drawn_charts(wall)
         eventually(lambda: board.evaluate(CUT), [])
-    press(page, "slide.leave")
-    expect(keyed(page, "class.tabs")).to_be_visible()
+    press(wall, "slide.leave")
+    expect(keyed(wall, "class.tabs")).to_be_visible()
+    with page.expect_popup() as window:
+        page.get_by_role("link", name="This step for the wall").click()
+    expect(keyed(window.value, "explore.picture")).to_be_visible()
+    expect(keyed(window.value, "lesson")).to_contain_text("step 4 of")
 
 
 def test_a_code_leads_into_the_lesson_and_its_teacher_to_the_next_step(
