@@ -50,7 +50,7 @@ def draw() -> None:
         share_link.view()
         tools, pinned = st.sidebar.container(key="tools", gap="xsmall"), st.sidebar.container()
         following.follow(name)
-        open_lesson.enter_by_link()
+        open_lesson.enter_by_link(name)
         # first: what a step sets belongs to its entry in the browser's history
         url_parameters.write(open_lesson.LESSON, open_lesson.STEP)
         sidebar.hide_unused(name)

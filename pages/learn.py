@@ -16,6 +16,7 @@ sidebar.page_recipe(
     "small neural network. This lab runs both on the same strings and shows each step, and "
     "it shows where each model fails.",
 )
+view.faulty_files()
 view.way_in()
 view.resume()
 view.picture()

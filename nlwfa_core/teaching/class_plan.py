@@ -73,7 +73,7 @@ def step_plan(step: Step, note: Note | None) -> StepPlan:
 
 
 def lesson_plan(lessons: Mapping[str, Lesson], notes: Mapping[str, Note]) -> str:
-    """Write the plan as Markdown, for the lessons whose steps have notes.
+    """Write the plan as Markdown, for the lessons whose first step has a note.
 
     Mistakes are left out: the page *Class* shows them with each question.
     """
@@ -83,9 +83,14 @@ def lesson_plan(lessons: Mapping[str, Lesson], notes: Mapping[str, Note]) -> str
             continue
         lines = ["| step | min | say | expect |", "| --- | --- | --- | --- |"]
         for number, step in enumerate(lesson.steps, 1):
-            note = notes[f"{name}/{number}"]
+            note = notes.get(f"{name}/{number}")
             plan = step_plan(step, note)
-            cells = (f"{number}. {step.title}", f"{note.minutes}", plan.say, plan.expect)
+            cells = (
+                f"{number}. {step.title}",
+                f"{note.minutes}" if note else "",
+                plan.say,
+                plan.expect,
+            )
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
         title = f"### {lesson.title} · {plural(lesson.minutes, 'minute')}"
         parts += [title, "\n".join(lines)]

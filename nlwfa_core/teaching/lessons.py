@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..display.explore import PARTS, VIEW
-from ..errors import FormatError, RecipeError
+from ..errors import FormatError, RecipeError, did_you_mean
 from ..experiment.presets import PRESETS
 from ..experiment.recipe import FIELDS, Recipe, with_fields
 from .markdown import Section, named_values, read_folder, read_heading, read_parts
@@ -32,6 +32,56 @@ PART = "explore."  # how parts of Explore's picture are named
 NO_CONTROLS = "none"  # what a step shows that needs no control of the sidebar
 HEADING = ("title", "minutes", "summary", "recipe", "strings")
 STEP = ("page", "show", "recipe", "do", "models", "look", "hide")
+REPEATABLE = ("do", "models")
+MISPLACED = re.compile(rf"({'|'.join(STEP)}):")
+# The pages on which a step may take place: all that every visitor sees, but the class's.
+PAGES = (
+    "explore",
+    "learn",
+    "build",
+    "data",
+    "hankel",
+    "train",
+    "states",
+    "predict",
+    "compare",
+    "classify",
+    "practice",
+    "take_away",
+)
+# The keys of the elements that a step may look at or hide, as the pages draw them.
+ELEMENTS = (
+    *(f"{PART}{part}" for part in PARTS),
+    "build.asking",
+    "build.answer",
+    "build.added",
+    "build.merging",
+    "build.chosen",
+    "build.merges",
+    "data.strings.table",
+    "own_strings",
+    "hankel.lens",
+    "hankel.values",
+    "hankel.same",
+    "hankel.chosen",
+    "hankel.as_table",
+    "hankel.block",
+    "hankel.singular_values",
+    "hankel.panels",
+    "train.verdict",
+    "train.training",
+    "train.results",
+    "train.scores.table",
+    "train.all.table",
+    "states.walk",
+    "states.walk_groups",
+    "predict.string",
+    "ranks",
+    "compare.verdict",
+    "compare.results",
+    "compare.curves",
+    "compare.winners.table",
+)
 
 
 @dataclass(frozen=True)
@@ -110,15 +160,17 @@ class Lesson:
         )
 
 
-def read_lessons(folder: Path) -> dict[str, Lesson]:
-    """Read all lessons of a folder: name -> lesson, in the order of the file names.
+def read_lessons(folder: Path, errors: list[str] | None = None) -> dict[str, Lesson]:
+    """Read all lessons of a folder: name -> lesson, in the order of the numbers with which the file
+    names begin.
 
-    A number at the beginning of a file name only determines this order and is not part of the
-    lesson's name.
+    Such a number only determines this order and is not part of the lesson's name. `errors`: if
+    there is a list, a file with an error is left out, and the message is appended to the list.
 
-    Raises RecipeError if a file has an error; the message names the file and the line.
+    Raises RecipeError if a file has an error, unless there is such a list; the message names the
+    file and the line.
     """
-    return read_folder(folder, lambda name, text: [(name, read_lesson(name, text), 1)])
+    return read_folder(folder, lambda name, text: [(name, read_lesson(name, text), 1)], errors)
 
 
 def read_lesson(name: str, text: str) -> Lesson:
@@ -127,15 +179,21 @@ def read_lesson(name: str, text: str) -> Lesson:
     Raises FormatError if the text has an error; it contains the number of the line.
     """
     section = read_heading(text, "a lesson")
-    heading = {key: value for _, key, value in named_values(section, HEADING)}
+    lines: dict[str, int] = {}
+    heading: dict[str, str] = {}
+    for line, key, value in named_values(section, HEADING):
+        lines[key], heading[key] = line, value
     if missing := [key for key in HEADING[:3] if not heading.get(key)]:
-        raise FormatError(f"the heading has no {missing[0]}", 1)
+        raise FormatError(f"the heading has no {missing[0]}", lines.get(missing[0], 1))
     if not re.fullmatch("[0-9]{1,3}", heading["minutes"]):
-        raise FormatError(f"minutes must be a whole number; got {heading['minutes']!r}", 1)
+        raise FormatError(
+            f"minutes must be a whole number; got {heading['minutes']!r}", lines["minutes"]
+        )
     strings = "".join(f"{string}\n" for string in heading.get("strings", "").split()).encode()
     base = None
     if "recipe" in heading or strings:
-        base = _set(START, _fields(heading.get("recipe", ""), 1), 1)
+        line = lines.get("recipe", 1)
+        base = _set(START, _fields(heading.get("recipe", ""), line), line)
     if base and strings:
         upload = {"source": "upload", "upload": hashlib.sha256(strings).hexdigest()}
         base = base.changed(data=base.data.changed(**upload, upload_test=upload["upload"]))
@@ -150,11 +208,13 @@ def read_lesson(name: str, text: str) -> Lesson:
 def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
     first = part.first
     values: dict[str, str] = {}
+    lines: dict[str, int] = {}
     actions: list[Action] = []
     models: list[Recipe] = []
     recipe: Recipe | None = None
     view: Mapping[str, str] = {}
-    for line, key, value in named_values(part.values, STEP):
+    for line, key, value in named_values(part.values, STEP, REPEATABLE):
+        lines[key] = line
         if key == "do":
             label, _, fields = value.partition("|")
             shown, own = _split(_fields(fields, line), line)
@@ -180,22 +240,29 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
     )
     if not pages:
         raise FormatError("a step needs a page", first)
+    for name in pages:
+        if name not in PAGES:
+            raise FormatError(
+                f"page must be one of {', '.join(PAGES)}; got {name!r}{did_you_mean(name, PAGES)}",
+                lines["page"],
+            )
     if unknown := [name for name in show if name not in FIELDS and show != (NO_CONTROLS,)]:
-        raise FormatError(f"show: {unknown[0]!r} is not a control", first)
+        raise FormatError(
+            f"show: {unknown[0]!r} is not a control{did_you_mean(unknown[0], FIELDS)}",
+            lines["show"],
+        )
     text, question = _text_and_question(part)
     if recipe is None:
         scene: Action | Step | None = actions[0] if actions else before
         recipe = scene.recipe if scene else base
         view = scene.view if scene else {}
-    for name in (*look, *hide):
-        if name.startswith(PART) and name.removeprefix(PART) not in PARTS:
-            allowed = ", ".join(f"{PART}{part}" for part in PARTS)
-            raise FormatError(f"a part of Explore must be one of {allowed}; got {name!r}", first)
+    _check_elements("look", look, lines)
+    _check_elements("hide", hide, lines)
     if hide and (question is None or question.key is None):
         raise FormatError(
             "hide: a step hides something only until its question is answered, and this one "
             "has none to enter",
-            first,
+            lines["hide"],
         )
     return Step(
         part.title,
@@ -212,9 +279,34 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
     )
 
 
+def _check_elements(key: str, names: tuple[str, ...], lines: Mapping[str, int]) -> None:
+    """Raise FormatError unless all names of a line `look` or `hide` are keys of elements."""
+    for name in names:
+        if name not in ELEMENTS:
+            page = name.partition(".")[0]
+            allowed = [entry for entry in ELEMENTS if entry.startswith(f"{page}.")] or ELEMENTS
+            raise FormatError(
+                f"{key} must be one of {', '.join(allowed)}; got {name!r}"
+                f"{did_you_mean(name, ELEMENTS)}",
+                lines[key],
+            )
+
+
 def _text_and_question(part: Section) -> tuple[str, Question | None]:
     """Divide what is below a step's values into its text and its question, if it has one."""
     body = part.body.lines
+    for line, text in enumerate(body, part.body.first):
+        if text.startswith("?") and not text.startswith("? "):
+            raise FormatError(
+                f"a question begins with a question mark and a blank; got {text[:60]!r}", line
+            )
+    # a line for the head that stands in the text instead
+    start = next((index for index, line in enumerate(body) if line.strip()), 0)
+    if body and (name := MISPLACED.match(body[start])):
+        raise FormatError(
+            f"{name[0]} must be directly below the step's title, without a blank line before it",
+            part.body.first + start,
+        )
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) > 1:
         raise FormatError("a step can ask only one question", part.body.first + questions[1])

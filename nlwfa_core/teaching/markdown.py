@@ -6,6 +6,7 @@ with a `## ` line, its title.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,9 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
-from ..errors import FormatError, RecipeError
+from ..errors import FormatError, RecipeError, did_you_mean
 
 T = TypeVar("T")
+NUMBER = re.compile("^([0-9]+)-")  # at the beginning of a file's name
 
 
 @dataclass(frozen=True)
@@ -84,20 +86,40 @@ def read_parts(text: str, heading: Section, file: str, part: str) -> list[Sectio
     return parts
 
 
-def named_values(section: Section, names: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
+def named_values(
+    section: Section, names: tuple[str, ...], repeatable: tuple[str, ...] = ()
+) -> Iterator[tuple[int, str, str]]:
     """Yield the number, the name and the value of each line `name: value`.
 
-    Raises FormatError if a line has no colon, or its name is not one of `names`.
+    `repeatable`: the names that may have several lines.
+
+    Raises FormatError if a line has no colon, its name is not one of `names`, or it has a name for
+    the second time.
     """
+    seen: set[str] = set()
     for line, text in enumerate(section.lines, section.first):
-        name, colon, value = text.partition(":")
-        if not colon or name.strip() not in names:
-            raise FormatError(
-                f"expected one of these words, followed by a colon: {', '.join(names)}; got "
-                f"{text[:60]!r}",
-                line,
-            )
-        yield line, name.strip(), value.strip()
+        before, colon, value = text.partition(":")
+        name = before.strip()
+        if not colon or name not in names:
+            raise unknown_name(text, names, line)
+        if name in seen and name not in repeatable:
+            raise FormatError(f"{name} occurs twice", line)
+        seen.add(name)
+        yield line, name, value.strip()
+
+
+def unknown_name(text: str, names: tuple[str, ...], line: int, advice: str = "") -> FormatError:
+    """Return the error for a line that should have been `name: value`.
+
+    `advice`: what to do if it should not have been, to be put at the end.
+    """
+    name = text.partition(":")[0].strip().lower()
+    near = f"; did you mean {name}?" if name in names else did_you_mean(name, names)
+    return FormatError(
+        f"expected one of these words, followed by a colon: {', '.join(names)}; got "
+        f"{text[:60]!r}{near}{advice}",
+        line,
+    )
 
 
 def required_values(section: Section, names: tuple[str, ...]) -> dict[str, str]:
@@ -112,25 +134,49 @@ def required_values(section: Section, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def read_folder(
-    folder: Path, read: Callable[[str, str], Iterable[tuple[str, T, int]]]
+    folder: Path,
+    read: Callable[[str, str], Iterable[tuple[str, T, int]]],
+    errors: list[str] | None = None,
 ) -> dict[str, T]:
-    """Read all Markdown files of a folder, in the order of their names: name -> what `read` makes
-    of it.
+    """Read all Markdown files of a folder, in the order of the numbers with which their names
+    begin: name -> what `read` makes of it. Files without a number are last, in the order of their
+    names.
 
-    `read`: a function (name, text) of a file -> names, values, and the line of each. A number at
-    the beginning of the file's name only determines the order, and is not part of the name.
+    `read`: a function (name, text) of a file -> names, values, and the line of each. The number is
+    not part of the name. `errors`: if there is a list, a file with an error is left out, and the
+    message is appended to the list.
 
-    Raises RecipeError if a file has an error, or two values have the same name; the message names
-    the file.
+    Raises RecipeError if a file has an error, or two values have the same name, unless there is
+    such a list; the message names the file.
     """
     values: dict[str, T] = {}
-    for path in sorted(folder.glob("*.md")):
-        name = re.sub("^[0-9]+-", "", path.stem)
+    for path in sorted(folder.glob("*.md"), key=_place):
+        name = NUMBER.sub("", path.stem)
         try:
-            for key, value, line in read(name, path.read_text(encoding="utf-8")):
-                if key in values:
+            found: dict[str, T] = {}
+            for key, value, line in read(name, read_text(path)):
+                if key in values or key in found:
                     raise FormatError(f"the name {key!r} is already taken in this folder", line)
-                values[key] = value
+                found[key] = value
+            values |= found
         except RecipeError as error:
-            raise RecipeError(f"{path.name}: {error}") from None
+            message = f"{path.name}: {error}"
+            if errors is None:
+                raise RecipeError(message) from None
+            errors.append(message)
     return values
+
+
+def _place(path: Path) -> tuple[float, str]:
+    """Return what a file is sorted by."""
+    number = NUMBER.match(path.stem)
+    return float(number[1]) if number else math.inf, path.stem
+
+
+def read_text(path: Path) -> str:
+    """Read a file's text. Raises FormatError if it is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise FormatError("the file must be saved as UTF-8", line) from None

@@ -15,7 +15,8 @@ declare its key:
 - `order: first | second | third`
 - `hint: wrong answer | reason`: for a number, numbers, a string or a cell
 
-What follows is the solution. Below a line `Why?` is an explanation, which is folded. A question
+What follows is the solution; if it begins with a word and a colon that could be such a line, a
+blank line has to be above it. Below a line `Why?` is an explanation, which is folded. A question
 without a key is not entered: its answer is opened.
 """
 
@@ -26,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import FormatError, RecipeError
+from ..errors import FormatError, RecipeError, did_you_mean
 from .answers import (
     EMPTY_STRING,
     CellKey,
@@ -42,11 +43,14 @@ from .answers import (
     read_number,
     read_numbers,
 )
+from .markdown import unknown_name
 
 MAX_TRIES = 2
 KEYS = ("answer", "numbers", "right", "string", "cell", "order")  # each declares another kind
 NAMES = (*KEYS, "wrong", "hint", "alphabet", "rows", "columns")
 LINE = re.compile(rf"({'|'.join(NAMES)}):(.*)")
+# a word and a colon; not an address such as https://…
+SETTING = re.compile(r"\s*([A-Za-z]+)\s*:(?!//)")
 WHY = "Why?"
 HINTED = ("answer", "numbers", "string", "cell")
 
@@ -146,6 +150,7 @@ def read_question(lines: Sequence[str], first: int) -> Question:
     end = next(
         (index for index, line in enumerate(lines[1:], 1) if not LINE.match(line)), len(lines)
     )
+    _check_not_meant_as_a_setting(lines[end:], first + end, end > 1)
     declarations = []
     for line, text in enumerate(lines[1:end], first + 1):
         name, value = LINE.match(text).groups()  # type: ignore[union-attr]
@@ -162,6 +167,28 @@ def read_question(lines: Sequence[str], first: int) -> Question:
         read_key(declarations) if declarations else None,
         "\n".join(lines[cut + 1 :]).strip(),
     )
+
+
+def _check_not_meant_as_a_setting(rest: Sequence[str], first: int, has_settings: bool) -> None:
+    """Raise FormatError if what follows a question's settings begins with another one that has a
+    typing error, or that a blank line separates from them.
+
+    A sentence can begin with a word and a colon, too, such as "Two: …". So if the word is
+    capitalised, it has to be like the name of a setting. Only the first line is looked at: below
+    it is the solution, whose lines may begin with any word.
+    """
+    skipped = next((index for index, line in enumerate(rest) if line.strip()), 0)
+    if skipped and (name := LINE.match(rest[skipped])):
+        raise FormatError(
+            f"{name[1]}: must be directly below the "
+            f"{'lines of this kind' if has_settings else 'question'}, without a blank line before "
+            "it",
+            first + skipped,
+        )
+    word = SETTING.match(rest[0]) if rest else None
+    if word and (word[1].islower() or did_you_mean(word[1].lower(), NAMES)):
+        advice = " (if the solution begins here, put a blank line above it)"
+        raise unknown_name(rest[0], NAMES, first, advice)
 
 
 def read_key(declarations: Sequence[Declaration]) -> Key:

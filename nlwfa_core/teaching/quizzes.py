@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import FormatError, RecipeError, check_between, check_one_of, did_you_mean
 from ..history.classes import Answer
 from ..metrics.intervals import CONFIDENCE, NUM_RESAMPLES, Interval, resamples
-from .markdown import read_folder
+from .markdown import named_values, read_folder, read_heading
 from .tasks.bank import Kind, Task, read_kinds
 
 BEFORE, AFTER = "before", "after"
@@ -88,13 +88,19 @@ def percent(share: float) -> str:
     return "–" if math.isnan(share) else f"{100 * share:.0f} %"
 
 
-def read_quizzes(folder: Path, bank: Mapping[str, Kind]) -> dict[str, Quiz]:
+def read_quizzes(
+    folder: Path, bank: Mapping[str, Kind], errors: list[str] | None = None
+) -> dict[str, Quiz]:
     """Read all quizzes of a folder: name -> quiz, in the order of the files, which are named as
     those of the lessons.
 
-    Raises RecipeError if a file has an error; the message names the file.
+    `errors`: if there is a list, a file with an error is left out, and the message is appended to
+    the list.
+
+    Raises RecipeError if a file has an error, unless there is such a list; the message names the
+    file.
     """
-    return read_folder(folder, lambda name, text: [(name, read_quiz(name, text, bank), 1)])
+    return read_folder(folder, lambda name, text: [(name, read_quiz(name, text, bank), 1)], errors)
 
 
 def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:
@@ -103,14 +109,16 @@ def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:
     Raises FormatError if the text has an error, or not `NUM_ITEMS` different items.
     """
     heading, own = read_kinds(text, HEADING)
+    section = read_heading(text, "a quiz")
+    line = next(line for line, key, _ in named_values(section, HEADING) if key == "items")
     kinds = {**bank, **{kind.name: kind for kind in own}}
     names = [item.strip() for item in heading["items"].split(",")]
     if unknown := [item for item in names if item not in kinds]:
-        raise FormatError(f"there is no item {unknown[0]!r}{did_you_mean(unknown[0], kinds)}", 1)
+        raise FormatError(f"there is no item {unknown[0]!r}{did_you_mean(unknown[0], kinds)}", line)
     if len(set(names)) != NUM_ITEMS or len(names) != NUM_ITEMS:
-        raise FormatError(f"a quiz has {NUM_ITEMS} different items; got {len(set(names))}", 1)
+        raise FormatError(f"a quiz has {NUM_ITEMS} different items; got {len(set(names))}", line)
     if unused := [kind.name for kind in own if kind.name not in names]:
-        raise FormatError(f"{unused[0]!r} is not among the items", 1)
+        raise FormatError(f"{unused[0]!r} is not among the items", line)
     return Quiz(name, heading["title"], tuple(kinds[item] for item in names))
 
 

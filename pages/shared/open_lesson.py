@@ -33,7 +33,7 @@ from pages.shared import (
     sidebar,
     url_parameters,
 )
-from pages.shared.navigation import PAGES, switch, title
+from pages.shared.navigation import FIRST, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
 
@@ -114,18 +114,23 @@ def _remember() -> None:
         st.session_state[EARLIER] = sidebar.saved_values(), view
 
 
-def enter_by_link() -> None:
-    """Set the recipe of the step that a link opens, unless the link sets a recipe itself.
+def enter_by_link(page: str) -> None:
+    """Set the recipe of the step that a link opens, and ask for the step's page if the link leads
+    to the lab's start, unless the link sets a recipe or the picture of Explore itself.
 
-    Only in the first run of a session.
+    Only in the first run of a session, so a visitor who later goes to Explore stays there.
     """
     position = (
         None
         if sidebar.CURRENT in st.session_state or set(FIELDS) & set(st.query_params)
         else current()
     )
-    if position and position[0].steps[position[1]].recipe:
-        _set_scene(position[0].steps[position[1]])
+    if position is None:
+        return
+    step = position[0].steps[position[1]]
+    if page == FIRST and page not in step.pages and not set(VIEW) & set(st.query_params):
+        st.session_state[GO] = page_of(step)
+    _set_scene(step)
 
 
 def _set_scene(step: Step) -> None:
@@ -253,6 +258,11 @@ def emphasised() -> frozenset[str]:
     return position[0].emphasised if position else frozenset()
 
 
+def first_lesson() -> Lesson | None:
+    """Return the first lesson; None if there is none, because all files have errors."""
+    return next(iter(contents.lessons().values()), None)
+
+
 def next_lesson(name: str) -> str:
     """Return the name of the following lesson; empty after the last."""
     names = list(contents.lessons())
@@ -289,8 +299,8 @@ def answer_by_cell(row: str, column: str) -> bool:
 
 
 def page_of(step: Step) -> str:
-    """Return the page of a step: the first of the pages it names that exists."""
-    return next((name for name in step.pages if name in PAGES), "learn")
+    """Return the page of a step: the first of those that it names."""
+    return step.pages[0]
 
 
 def go(page: str) -> None:

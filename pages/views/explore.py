@@ -43,7 +43,6 @@ from nlwfa_core.strings.words import FloatArray
 from pages.shared import (
     assignments,
     components,
-    contents,
     open_lesson,
     rank_series,
     sidebar,
@@ -412,15 +411,15 @@ def ways_in() -> None:
         return
     with st.container(horizontal=True, key="explore_ways", vertical_alignment="center"):
         st.markdown("**New here?**", width="content")
-        lesson = next(iter(contents.lessons().values()))
-        st.button(
-            "Start lesson 1",
-            key="explore.lesson",
-            icon=":material/school:",
-            type="tertiary",
-            on_click=open_lesson.open_lesson,
-            args=(lesson.name,),
-        )
+        if lesson := open_lesson.first_lesson():
+            st.button(
+                "Start lesson 1",
+                key="explore.lesson",
+                icon=":material/school:",
+                type="tertiary",
+                on_click=open_lesson.open_lesson,
+                args=(lesson.name,),
+            )
         for label, icon, page in (
             ("All lessons, and the story", "play_circle", "learn"),
             ("Your own strings", "upload_file", "data"),

@@ -27,27 +27,40 @@ STORY = "learn.story_open"
 STATES = {"queued": "waiting", "running": "running", "done": "finished"}
 
 
+def faulty_files() -> None:
+    """Draw the errors in the files of lessons, tasks and quizzes, for whoever writes them."""
+    if errors := contents.errors():
+        lines = "\n".join(f"- {escape_markdown(error)}" for error in errors)
+        st.warning(
+            "Files with an error were left out. Restart the lab after you have corrected them.\n\n"
+            f"{lines}"
+        )
+
+
 def way_in() -> None:
     """Draw the large button that opens the first lesson, and the button that plays the story."""
-    first = next(iter(contents.lessons().values()))
+    first = open_lesson.first_lesson()
     with st.container(horizontal=True, key="learn_way", vertical_alignment="center"):
-        st.button(
-            "Begin with lesson 1",
-            key="learn.begin",
-            type="primary",
-            icon=":material/school:",
-            on_click=open_lesson.open_lesson,
-            args=(first.name,),
-        )
+        if first:
+            st.button(
+                "Begin with lesson 1",
+                key="learn.begin",
+                type="primary",
+                icon=":material/school:",
+                on_click=open_lesson.open_lesson,
+                args=(first.name,),
+            )
         label, icon = (
             ("Close the story", "close")
             if st.session_state.get(STORY)
             else ("Play the story", "play_circle")
         )
         st.button(label, key="learn.story", icon=f":material/{icon}:", on_click=_toggle_story)
-        st.caption(
-            f"{first.title} {first.minutes} minutes, no prior knowledge needed.", width="content"
-        )
+        if first:
+            st.caption(
+                f"{first.title} {first.minutes} minutes, no prior knowledge needed.",
+                width="content",
+            )
 
 
 def _toggle_story() -> None:
@@ -76,16 +89,16 @@ def picture() -> None:
 
 def _after_the_story() -> None:
     """Draw the buttons that go on from the story: to the first lesson, and to one's own strings."""
-    first = next(iter(contents.lessons().values()))
     with st.container(horizontal=True, key="learn_on", vertical_alignment="center"):
-        st.markdown("**Now by hand:** the same matrix, from ten strings.", width="content")
-        st.button(
-            "Lesson 1",
-            key="learn.on.lesson",
-            icon=":material/school:",
-            on_click=open_lesson.open_lesson,
-            args=(first.name,),
-        )
+        if first := open_lesson.first_lesson():
+            st.markdown("**Now by hand:** the same matrix, from ten strings.", width="content")
+            st.button(
+                "Lesson 1",
+                key="learn.on.lesson",
+                icon=":material/school:",
+                on_click=open_lesson.open_lesson,
+                args=(first.name,),
+            )
         st.markdown("**Or play it** on your own strings.", width="content")
         if st.button("Your own strings", key="learn.on.data", icon=":material/upload_file:"):
             switch("data", "own_strings")

@@ -5,11 +5,12 @@ models trained.
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 
 from nlwfa_core.display.explore import VIEW, WORD
-from nlwfa_core.experiment.recipe import FIELDS
+from nlwfa_core.teaching import lessons
 from nlwfa_core.teaching.lessons import NO_CONTROLS
 from pages.shared import contents, context, open_lesson, sidebar, visitor_runs
 from pages.shared.navigation import PAGES
@@ -17,6 +18,13 @@ from pages.shared.open_lesson import PART, PICTURE
 from tests.app.lab import QUICK, complaints, go, markdown_texts, open_lab, recipe_of, trained
 
 LESSONS = contents.lessons()
+READERS = ("lessons", "tasks", "quizzes", "challenges", "teaching_notes")
+TITLES = {
+    "explore": "Explore",
+    "data": "Data",
+    "hankel": "The Hankel matrix",
+    "build": "Build an automaton",
+}
 STEPS = [(name, place) for name, lesson in LESSONS.items() for place in range(len(lesson.steps))]
 
 
@@ -24,11 +32,25 @@ def heading(app):
     return next(entry.value for entry in app.main.markdown if entry.value.startswith("#### "))[5:]
 
 
-@pytest.mark.parametrize(("name", "place"), STEPS)
-def test_a_step_names_pages_and_controls_that_there_are(name, place):
-    step = LESSONS[name].steps[place]
-    assert open_lesson.page_of(step) in step.pages and set(step.pages) <= {*PAGES, "take_away"}
-    assert set(step.show) <= {*FIELDS, NO_CONTROLS}
+def test_a_step_may_name_all_pages_but_those_that_some_visitors_do_not_have():
+    assert set(lessons.PAGES) == set(PAGES) - {"classroom", "history", "status"}
+
+
+def test_the_elements_that_a_step_may_name_are_drawn():
+    """Those inside Explore's picture and inside the matrix have no keys of their own."""
+    drawn = set()
+    for page, name, step in (
+        ("build", "asking", 1),
+        ("data", "hankel-matrix", 1),
+        ("hankel", "hankel-matrix", 3),
+        ("train", "convergence", 2),
+        ("states", "convergence", 2),
+        ("predict", "rank", 5),
+        ("compare", "rank", 8),
+    ):
+        drawn |= keys(open_lab(page, lesson=name, step=step, cell="1,1"))
+    inside = {name for name in lessons.ELEMENTS if name.startswith(PART)} | {*open_lesson.DRAWN}
+    assert inside <= {*lessons.ELEMENTS} <= inside | drawn
 
 
 @pytest.mark.drawn(share=0.35)
@@ -235,6 +257,91 @@ def test_a_lesson_that_is_not_there_is_told():
     app = open_lab(**QUICK, lesson="<b>x</b>")
     assert len(complaints(app)) == 1 and "There is no lesson '<b>x</b>'" in complaints(app)[0]
     assert "lesson" not in app.query_params
+
+
+@pytest.mark.parametrize(("name", "step"), [("hankel-matrix", 1), ("rank", 2), ("asking", 1)])
+def test_a_link_to_the_start_opens_the_page_of_its_step(name, step):
+    app = open_lab(lesson=name, step=step)
+    page = LESSONS[name].steps[step - 1].pages[0]
+    assert not complaints(app) and heading(app) == LESSONS[name].steps[step - 1].title
+    assert app.main.title[0].value == TITLES[page]
+    assert (app.query_params["lesson"], app.query_params["step"]) == (name, str(step))
+    # who goes to Explore stays there
+    assert go(app, "explore").main.title[0].value == TITLES["explore"] and not complaints(app)
+    assert app.run().main.title[0].value == TITLES["explore"]
+    assert app.button(key=f"lesson.there.{page}")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"lesson": "dyck", "step": 4},  # a step of Explore
+        {"lesson": "rank", "step": 2, "word": "[[]]"},  # Explore's picture, shared in a lesson
+        {"lesson": "rank", "step": 2, **QUICK},
+    ],
+)
+def test_a_link_to_explore_in_a_lesson_opens_explore(parameters):
+    assert open_lab(**parameters).main.title[0].value == TITLES["explore"]
+
+
+@pytest.fixture
+def own_assets(tmp_path, monkeypatch):
+    """A copy of what teachers may write, which the lab reads in this test."""
+    for name in ("lessons", "tasks", "quizzes", "automata"):
+        shutil.copytree(contents.ASSETS / name, tmp_path / name)
+    shutil.copy(contents.ASSETS / "teaching.md", tmp_path)
+    readers = [getattr(contents, name) for name in READERS]
+    monkeypatch.setattr(contents, "ASSETS", tmp_path)
+    for read in readers:
+        read.cache_clear()
+    yield tmp_path
+    for read in readers:
+        read.cache_clear()
+
+
+def edit(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_a_file_with_an_error_is_left_out_and_the_learn_page_says_so(own_assets):
+    edit(own_assets / "lessons" / "2-rank.md", "minutes: ", "minutes: ten")
+    edit(own_assets / "tasks" / "6-networks.md", "generator: ", "generator: x")
+    edit(own_assets / "quizzes" / "2-rank.md", "items: ", "items: x")
+    edit(own_assets / "automata" / "1-languages.md", "name: ", "nam: ")
+    edit(own_assets / "teaching.md", "minutes: ", "minutes: x")
+    app = open_lab("learn")
+    assert not complaints(app)
+    begin = {button.key for button in app.button if (button.key or "").startswith("learn.lesson.")}
+    assert begin == {f"learn.lesson.{name}" for name in LESSONS if name != "rank"}
+    [warning] = [entry.value.replace("\\", "") for entry in app.warning]
+    for name, line in (
+        ("lessons/2-rank.md", 3),
+        ("tasks/6-networks.md", 5),
+        ("quizzes/2-rank.md", 3),
+        ("automata/1-languages.md", 6),
+        ("teaching.md", 13),
+    ):
+        assert re.search(rf"- {name}: line {line}: ", warning), (name, warning)
+    app.button(key="learn.begin").click().run()
+    assert not complaints(app) and app.query_params["lesson"] == "hankel-matrix"
+    for page in ("explore", "practice", "build", "classroom"):
+        assert not complaints(go(app, page)) and not app.warning, page
+    app = open_lab(lesson="rank", step=1)
+    assert "There is no lesson 'rank'" in complaints(app)[0]
+
+
+def test_without_any_lesson_the_lab_has_no_first_one(own_assets):
+    shutil.rmtree(own_assets / "lessons")
+    for page in ("explore", "learn"):
+        app = open_lab(page)
+        assert not complaints(app)
+        assert not [b for b in app.button if b.key in ("learn.begin", "explore.lesson")]
+
+
+def test_files_without_errors_are_not_spoken_of():
+    assert contents.errors() == [] and not open_lab("learn").warning
 
 
 def test_the_learn_page_reads_no_strings(monkeypatch):

@@ -119,13 +119,16 @@ def _over(draft: Draft, alphabet: Alphabet) -> WFA:
     return WFA(wfa.initial, wfa.transitions[order], wfa.termination, alphabet)
 
 
-def read_challenges(folder: Path) -> dict[str, Challenge]:
+def read_challenges(folder: Path, errors: list[str] | None = None) -> dict[str, Challenge]:
     """Read all challenges of a folder: name -> challenge, in the order of the files.
 
-    Raises RecipeError if a file has an error, or two challenges have the same name; the message
-    names the file and the line.
+    `errors`: if there is a list, a file with an error is left out, and the message is appended to
+    the list.
+
+    Raises RecipeError if a file has an error, or two challenges have the same name, unless there is
+    such a list; the message names the file and the line.
     """
-    return read_folder(folder, lambda _, text: _read_file(text))
+    return read_folder(folder, lambda _, text: _read_file(text), errors)
 
 
 def _read_file(text: str) -> list[tuple[str, Challenge, int]]:

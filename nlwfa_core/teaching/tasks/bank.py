@@ -129,14 +129,19 @@ class Kind:
         return Task(self, seed, put(self.text), question)
 
 
-def read_bank(folder: Path) -> dict[str, Kind]:
+def read_bank(folder: Path, errors: list[str] | None = None) -> dict[str, Kind]:
     """Read all kinds of a folder: name -> kind, in the order of the files.
 
-    Raises RecipeError if a file has an error, or two kinds have the same name; the message names
-    the file and the line.
+    `errors`: if there is a list, a file with an error is left out, and the message is appended to
+    the list.
+
+    Raises RecipeError if a file has an error, or two kinds have the same name, unless there is such
+    a list; the message names the file and the line.
     """
     return read_folder(
-        folder, lambda _, text: [(kind.name, kind, kind.line) for kind in read_kinds(text)[1]]
+        folder,
+        lambda _, text: [(kind.name, kind, kind.line) for kind in read_kinds(text)[1]],
+        errors,
     )
 
 

@@ -43,6 +43,12 @@ def test_every_step_of_the_class_has_a_note() -> None:
     assert sum(note.minutes for note in NOTES.values()) == 50
 
 
+def test_a_step_without_a_note_is_in_the_plan() -> None:
+    notes = {name: note for name, note in NOTES.items() if name != "rank/2"}
+    [row] = [line for line in lesson_plan(LESSONS, notes).split("\n") if "| 2. Reveal it |" in line]
+    assert row.startswith("| 2. Reveal it |  |  | ")
+
+
 def test_the_plan_says_what_the_lessons_say() -> None:
     plan = lesson_plan(LESSONS, NOTES)
     for name in PLANNED:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from itertools import accumulate, pairwise, takewhile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,16 @@ from nlwfa_core.teaching.answers import FORMS, NumberKey
 from nlwfa_core.teaching.automata.asking import Asked, learned_by_asking
 from nlwfa_core.teaching.automata.examples import FIRST, example
 from nlwfa_core.teaching.automata.merging_stages import Stages, merging_stages
-from nlwfa_core.teaching.lessons import HEADING, START, STEP, Lesson, read_lesson, read_lessons
+from nlwfa_core.teaching.lessons import (
+    ELEMENTS,
+    HEADING,
+    PAGES,
+    START,
+    STEP,
+    Lesson,
+    read_lesson,
+    read_lessons,
+)
 from nlwfa_core.teaching.questions import NAMES, Question
 from nlwfa_core.teaching.shipped import ASSETS, depends_on_processor
 
@@ -49,7 +59,7 @@ TRAINED = {"train", "states", "predict", "compare"}
 def test_a_lesson_by_hand() -> None:
     head = HEAD.replace("---\n", "---\nrecipe: learner=SP rank=2\n", 1)
     text = (
-        "## One\npage: train, start\nshow: rank, learner\ndo: More | rank=4\nmodels: SP@2 SP@4 "
+        "## One\npage: train, states\nshow: rank, learner\ndo: More | rank=4\nmodels: SP@2 SP@4 "
         "num_test=30\n\n"
     )
     text += "Text $x$.\n\n? Why?\nBecause.\n"
@@ -58,7 +68,7 @@ def test_a_lesson_by_hand() -> None:
     assert (lesson.title, lesson.minutes, lesson.summary) == ("T", 5, "S.")
     assert (step.title, step.pages, step.show, step.text) == (
         "One",
-        ("train", "start"),
+        ("train", "states"),
         ("rank", "learner"),
         "Text $x$.",
     )
@@ -93,12 +103,12 @@ def test_a_step_says_what_it_speaks_about_or_takes_it_from_the_step_before() -> 
     head = HEAD.replace("---\n", "---\nrecipe: learner=SP rank=2\n", 1)
     steps = [
         "## A\npage: data\n\nText.\n",
-        "## B\npage: data\nrecipe: rank=3\ndo: More | rank=4\nlook: x\n\nText.\n",
+        "## B\npage: data\nrecipe: rank=3\ndo: More | rank=4\nlook: ranks\n\nText.\n",
     ]
     steps += ["## C\npage: data\n\nText.\n", "## D\npage: data\ndo: More | rank=4\n\nText.\n"]
     lesson = read_lesson("name", head + "".join(steps))
     assert [step.recipe.learning.rank for step in lesson.steps if step.recipe] == [2, 3, 3, 4]
-    assert [step.look for step in lesson.steps] == [(), ("x",), (), ()]
+    assert [step.look for step in lesson.steps] == [(), ("ranks",), (), ()]
     assert read_lesson("name", HEAD + steps[3]).steps[0].recipe is None
 
 
@@ -126,24 +136,57 @@ def test_a_step_sets_the_picture_of_explore() -> None:
     [
         ("## One\n", 1, "must begin with its heading"),
         (HEAD.replace("title: T\n", ""), 1, "no title"),
-        (HEAD.replace("5", "five"), 1, "minutes must be a whole number; got 'five'"),
+        (HEAD.replace("T\n", "\n"), 2, "no title"),
+        (HEAD.replace("5", "five"), 3, "minutes must be a whole number; got 'five'"),
+        (HEAD.replace("S.\n", "S.\nrecipe: rank=two\n"), 5, "rank must be .*; got 'two'"),
+        (HEAD.replace("S.\n", "S.\nrecipe: learner=SPP\n"), 5, "learner must be .*; got 'SPP'"),
+        (HEAD.replace("S.\n", "S.\nrecipe: rank\n"), 5, "expected field=value; got 'rank'"),
+        (HEAD.replace("S.\n", "S.\nminutes: 6\n"), 5, "minutes occurs twice"),
         (
             HEAD.replace("summary", "sumary"),
             4,
-            "expected one of these words, followed by a colon: title, .*; got 'sumary: S.'",
+            "expected one of these words, followed by a colon: title, .*; got 'sumary: S.'; "
+            "did you mean summary?",
         ),
         (HEAD, 5, "needs at least one step"),
         (HEAD + "Text\n## One\n", 6, "before the first step"),
         (HEAD + "## One\n\nText\n", 6, "needs a page"),
         (
             HEAD + "## One\npage: explore\nlook: explore.depths\n\nText\n",
-            6,
-            "a part of Explore must be one of explore.cut, .*; got 'explore.depths'",
+            8,
+            "look must be one of explore.cut, .*; got 'explore.depths'; did you mean explore.dept",
         ),
+        (
+            HEAD + "## One\npage: hankel\nlook: hankel.lense\n\nText\n",
+            8,
+            "look must be one of hankel.lens, .*; got 'hankel.lense'; did you mean hankel.lens?",
+        ),
+        (
+            HEAD + "## One\npage: hankel\nlook: matrix\n\nText\n",
+            8,
+            "look must be one of .*, data.strings.table, .*; got 'matrix'",
+        ),
+        (
+            HEAD + "## One\npage: train\nlook: ranks\nhide: train.verdikt\n\nText\n",
+            9,
+            "hide must be one of train.verdict, .*; did you mean train.verdict?",
+        ),
+        (
+            HEAD + "## One\nshow: none\npage: hankel, hankle\n\nText\n",
+            8,
+            "page must be one of explore, .*; got 'hankle'; did you mean hankel?",
+        ),
+        (HEAD + "## One\nPage: data\n\nText\n", 7, "got 'Page: data'; did you mean page?"),
+        (HEAD + "## One\npage: data\npage: train\n\nText\n", 8, "page occurs twice"),
+        (HEAD + "## One\npage: data\n\nshow: none\nText\n", 9, "directly below the step's title"),
         (HEAD + "## One\npage: data\n", 6, "needs text"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\n", 10, "needs an answer in words"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\nanswer: x\nSo.\n", 11, "write a number"),
-        (HEAD + "## One\npage: data\nshow: ranks\n\nText\n", 6, "'ranks' is not a control"),
+        (
+            HEAD + "## One\npage: data\nshow: ranks\n\nText\n",
+            8,
+            "'ranks' is not a control; .* rank?",
+        ),
         (HEAD + "## One\npage: data\ndo: Go | ranks=3\n\nText\n", 8, "'ranks' is not a field"),
         (
             HEAD + "## One\npage: data\ndo: Go | rank\n\nText\n",
@@ -167,6 +210,7 @@ def test_a_step_sets_the_picture_of_explore() -> None:
         ),
         (HEAD + "## One\npage: data\nmodels: SP\n\nText\n", 8, "expected learner@rank; got 'SP'"),
         (HEAD + "## One\npage: data\n\nText\n? Why?\nSo.\n? And?\nSo.\n", 12, "only one question"),
+        (HEAD + "## One\npage: data\n\nText\n?Why\nSo.\n", 10, "begins with a question mark and a"),
     ],
 )
 def test_errors_name_the_line(text: str, line: int, message: str) -> None:
@@ -175,7 +219,77 @@ def test_errors_name_the_line(text: str, line: int, message: str) -> None:
     assert caught.value.line == line
 
 
-def test_errors_name_the_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize(
+    ("lines", "line", "message"),
+    [
+        ("anser: 3", 11, "got 'anser: 3'; did you mean answer?"),
+        ("Answer: 3", 11, "got 'Answer: 3'; did you mean answer?"),
+        (" answer : 3", 11, "got ' answer : 3'; did you mean answer?"),
+        ("right: a\nrighd: b\nwrong: c", 12, "got 'righd: b'; did you mean right?"),
+        ("answer: 3\nhnit: 4 | No.", 12, "got 'hnit: 4 | No.'; did you mean hint?"),
+        ("unit: 3", 11, "got 'unit: 3'.*put a blank line above it"),
+        ("\nanswer: 3", 12, "answer: must be directly below the question"),
+        ("answer: 3\n\nhint: 4 | No.", 13, "hint: must be directly below the lines of this kind"),
+    ],
+)
+def test_a_typing_error_below_a_question_is_not_its_solution(
+    lines: str, line: int, message: str
+) -> None:
+    text = f"{HEAD}## One\npage: data\n\nText\n? How many?\n{lines}\nSo it is.\n"
+    with pytest.raises(FormatError, match=re.escape(message).replace(r"\.\*", ".*")) as caught:
+        read_lesson("name", text)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        "Two: the rows are multiples.",
+        "Three rows\nrank: a number of rows that\nanswer: all the others.",
+        "\nresult: 3, as below an answer.",
+        "https://example.org has more.",
+        "$f(a)$: the first cell.",
+    ],
+)
+@pytest.mark.parametrize("settings", ["", "answer: 3\n"])
+def test_a_solution_may_contain_a_word_and_a_colon(settings: str, solution: str) -> None:
+    text = f"{HEAD}## One\npage: data\n\nText\n? How many?\n{settings}{solution}\n"
+    question = read_lesson("name", text).steps[0].question
+    assert question is not None and question.solution == solution.strip()
+    assert (question.key is None) == (not settings)
+
+
+GOOD = f"{HEAD}## One\npage: data\n\nText\n"
+
+
+def test_the_number_of_a_file_sets_the_order(tmp_path: Path) -> None:
+    for name in ("10-evens", "2-rank", "own", "1-first", "02-second", "2nd"):
+        (tmp_path / f"{name}.md").write_text(GOOD, encoding="utf-8")
+    assert list(read_lessons(tmp_path)) == ["first", "second", "rank", "evens", "2nd", "own"]
+
+
+def test_faulty_files_are_left_out_if_their_errors_are_collected(tmp_path: Path) -> None:
+    files = {
+        "1-good": GOOD.encode(),
+        "2-bad": GOOD.replace("5", "ten").encode(),
+        "3-good": GOOD.encode(),  # has the name of the first
+        "4-latin": GOOD.replace("Text", "Zürich").encode("latin-1"),
+        "5-marked": GOOD.encode("utf-8-sig"),
+    }
+    for name, content in files.items():
+        (tmp_path / f"{name}.md").write_bytes(content)
+    errors: list[str] = []
+    assert list(read_lessons(tmp_path, errors)) == ["good", "marked"]
+    assert errors == [
+        "2-bad.md: line 3: minutes must be a whole number; got 'ten'",
+        "3-good.md: line 1: the name 'good' is already taken in this folder",
+        "4-latin.md: line 9: the file must be saved as UTF-8",
+    ]
+    with pytest.raises(RecipeError, match=r"2-bad\.md: line 3"):
+        read_lessons(tmp_path)
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "1-bad.md").write_text("nothing", encoding="utf-8")
     with pytest.raises(RecipeError, match=r"1-bad\.md: line 1"):
         read_lessons(tmp_path)
@@ -202,6 +316,7 @@ def test_the_example_for_teachers() -> None:
         "columns",
     }
     assert {*HEADING, *STEP, *NAMES} <= named
+    assert {*PAGES, *ELEMENTS} <= set(re.findall("`([a-z_.]+)`", text))
 
 
 def test_ours() -> None:

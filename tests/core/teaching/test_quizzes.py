@@ -108,8 +108,9 @@ OWN_ITEM = "## One\nname: one\ngenerator: fixed\n\n? What?\nanswer: 3\nSo.\n"
     ],
 )
 def test_errors_in_a_file(items: str, message: str) -> None:
-    with pytest.raises(FormatError, match=message):
+    with pytest.raises(FormatError, match=message) as caught:
         read_quiz("x", f"---\ntitle: T\nitems: {items}\n---\n{OWN_ITEM}", BANK)
+    assert caught.value.line == 3
 
 
 def test_gain_by_hand() -> None:
