@@ -384,6 +384,9 @@ def _classes(hint: Any) -> tuple[type, ...]:
     if hint is None:
         return (type(None),)
     origin = get_origin(hint)
+    for alias in (origin, hint):  # NumPy's NDArray is one from 2.5 on
+        if (meant := getattr(alias, "__value__", None)) is not None:
+            return _classes(meant)
     if origin in (Union, types.UnionType):
         parts = [_classes(part) for part in get_args(hint)]
         return tuple(kind for part in parts for kind in part) if all(parts) else ()

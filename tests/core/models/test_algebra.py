@@ -142,7 +142,7 @@ def test_norm_and_distance_are_sums_over_all_strings() -> None:
     f, g = arrays(1, 4, 3), arrays(2, 5, 2)
     for wfa, weights in ((f, values(f, LONG)), (f - g, values(f, LONG) - values(g, LONG))):
         assert norm(wfa) == pytest.approx(np.sqrt((weights**2).sum()), rel=1e-6)
-    assert distance(f, g) == norm(f - g) and distance(f, f) == 0
+    assert distance(f, g) == pytest.approx(norm(f - g)) and distance(f, f) == 0
     assert norm(WFA([1], [[[1.0]]], [1])) == float("inf")
     assert (f * g).total_weight() == pytest.approx(
         (values(f, LONG) * values(g, LONG)).sum(), rel=1e-5
