@@ -397,6 +397,11 @@ def _presenter() -> None:
                 args=(key,),
             )
         _moves(record, name, items)
+    if not (visitor.is_identified() or url_parameters.value(class_session.TEACHER)):
+        st.caption(
+            "Before you close this browser, keep *Your own link*, below: nothing else leads back "
+            "to this board."
+        )
     if record.closed is not None:
         st.info("This session is closed: nothing more is recorded.", icon=":material/lock:")
     elif record.locked is not None:
