@@ -129,17 +129,33 @@ def _said(key: Key, answer: str) -> str:
     )
 
 
+def option_letter(number: int) -> str:
+    """Return the letter by which a class speaks of an option.
+
+    >>> option_letter(0), option_letter(3)
+    ('A', 'D')
+    """
+    return chr(ord("A") + number)
+
+
 def entry_fields(key: Key, name: str, seed: int) -> list[str]:
     """Draw the widgets for an answer. Returns their keys."""
     if isinstance(key, ChoiceKey) and key.several:
         with st.container(gap="xsmall"):
             st.caption("Choose all that are right.")
             for number, option in enumerate(key.options):
-                st.checkbox(option.text, key=f"{name}.{number}")
+                st.checkbox(f"{option_letter(number)} · {option.text}", key=f"{name}.{number}")
         return [f"{name}.{number}" for number in range(len(key.options))]
     if isinstance(key, ChoiceKey):
         texts = [option.text for option in key.options]
-        st.radio("Your answer", texts, index=None, key=name, label_visibility="collapsed")
+        st.radio(
+            "Your answer",
+            texts,
+            index=None,
+            format_func=lambda text: f"{option_letter(texts.index(text))} · {text}",
+            key=name,
+            label_visibility="collapsed",
+        )
     elif isinstance(key, CellKey):
         with st.container(horizontal=True, gap="small"):
             st.selectbox("Row", key.rows, index=None, key=f"{name}.row", width=120, placeholder="?")

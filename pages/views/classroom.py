@@ -33,6 +33,7 @@ from nlwfa_core.teaching.questions import Question
 from pages.shared import (
     class_session,
     contents,
+    exercises,
     following,
     open_lesson,
     share_link,
@@ -561,7 +562,7 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
     bars = class_board.histogram(key, class_board.first_guesses(record.answers, name))
     by_letter = isinstance(key, ChoiceKey)
     labels = (
-        [chr(ord("A") + number) for number in range(len(bars))]
+        [exercises.option_letter(number) for number in range(len(bars))]
         if by_letter
         else [bar.label for bar in bars]
     )
