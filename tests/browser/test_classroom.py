@@ -5,6 +5,7 @@ refreshes itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
@@ -103,6 +104,10 @@ def test_a_teacher_and_two_students(page: Page, new_page: Callable[[], Page], la
         page.get_by_test_id("stDataFrame").first.hover()
         expect(page.get_by_label("Search: How many students are at each step")).to_be_visible()
         expect(page.get_by_label("Download as CSV")).to_have_count(0)
+        with page.expect_download() as file:
+            press(page, "class.csv.answers")
+        table = Path(file.value.path()).read_text(encoding="utf-8-sig")
+        assert table.count("rank/1") == 3
         keyed(page, "class.delete").get_by_role("button").first.click()
         press(page, "class.delete_now")
         expect(keyed(page, "class.open")).to_be_visible()
