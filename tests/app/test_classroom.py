@@ -483,17 +483,6 @@ def test_a_teacher_finds_sessions_again(
     assert later.title[0].value == f"Class {code}"
 
 
-def test_the_person_at_the_machine_is_the_same_in_each_browser(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(visitor, "at_the_machine", lambda: True)
-    identities = []
-    for token in ("one", "two"):
-        monkeypatch.setattr(visitor, "browser", lambda token=token: token)
-        identities.append(visitor.identity())
-    assert identities[0] == identities[1]
-
-
 def test_who_joins_a_class_has_nothing_of_their_own_to_keep(
     person: Callable[[str], None], session: tuple[str, AppTest]
 ) -> None:

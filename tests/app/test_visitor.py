@@ -145,11 +145,21 @@ def test_a_browser_is_known_by_what_stays_the_same_in_its_cookie(
         assert access.browser_token(broken) == ""
     who = {}
     for cookie in (cookies[0], cookies[1], generate_xsrf_token_string(bytes(16), 1)):
-        monkeypatch.setattr(
-            visitor.st, "context", SimpleNamespace(cookies={access.XSRF_COOKIE: cookie})
-        )
+        context = SimpleNamespace(headers={}, cookies={access.XSRF_COOKIE: cookie})
+        monkeypatch.setattr(visitor.st, "context", context)
         who[cookie] = visitor.identity()
     assert who[cookies[0]] == who[cookies[1]] and len(set(who.values())) == 2
+
+
+def test_the_person_at_the_machine_is_the_same_in_each_browser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(visitor, "at_the_machine", lambda: True)
+    identities = []
+    for token in ("one", "two"):
+        monkeypatch.setattr(visitor, "browser", lambda token=token: token)
+        identities.append(visitor.identity())
+    assert identities[0] == identities[1]
 
 
 def test_who_has_signed_in_is_the_same_in_every_browser(monkeypatch: pytest.MonkeyPatch) -> None:
