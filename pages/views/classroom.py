@@ -612,7 +612,7 @@ def _who(record: ClassRecord, name: str) -> None:
 
 
 def _notes(step: Step, note: Note | None) -> None:
-    """Draw what to say, to expect and to watch for; folded if the class sees this screen."""
+    """Draw what to say, to expect and to watch for."""
     notes = step_plan(step, note)
     with st.expander("Say, expect, mistakes", expanded=True, key="class.notes"):
         if notes.say:
