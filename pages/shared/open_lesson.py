@@ -194,7 +194,6 @@ def _elements(keys: Iterable[str]) -> list[str]:
     return [*dict.fromkeys(_class(PICTURE if key.startswith(PART) else key) for key in keys)]
 
 
-@st.cache_resource(show_spinner=False)
 def _recipes_of_the_lab() -> frozenset[str]:
     """Return the keys of the recipes that the lab, its lessons and presets set, which need not be
     restored for a visitor.
