@@ -243,7 +243,11 @@ class Source:
 
     def change(self, operator: str, index: int) -> Change | None:
         """Make a change; None if the result does not compile, or means the same."""
-        text = _changed(self.text, operator, index)
+        try:
+            # the replacer of exceptions fails at dotted names in a tuple
+            text = _changed(self.text, operator, index)
+        except AttributeError:
+            return None
         try:
             after = ast.parse(text)
             with warnings.catch_warnings():
