@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from nlwfa_core.learning.learners import SP
-from nlwfa_core.learning.options import Refined
 from nlwfa_core.learning.refine.likelihood import DIVISIONS, refine_likelihood
+from nlwfa_core.learning.shared_options import Refined
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import ConditionalReading
 from nlwfa_core.strings.sample import Sample

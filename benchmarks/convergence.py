@@ -16,8 +16,8 @@ from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.learning.assembly import mapped_rows
 from nlwfa_core.learning.fitting import fit
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, BothNon, FacNon, TranNon
-from nlwfa_core.learning.options import Networks
 from nlwfa_core.learning.progress import Progress, TrainingLog, percentage
+from nlwfa_core.learning.shared_options import Networks
 from nlwfa_core.learning.steps.factorisation import fit_factorisation
 from nlwfa_core.learning.steps.transitions import fit_transitions
 from nlwfa_core.sources.dyck import Dyck

@@ -39,7 +39,7 @@ TORCH = tuple(
     for name in (
         "tensors",
         "next_symbol_loss",
-        "refine.rollout",
+        "refine.torch_states",
         "refine.likelihood",
         "refine.values",
         "recurrent_networks",

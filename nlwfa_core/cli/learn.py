@@ -25,7 +25,7 @@ from ..experiment.recipe import (
 )
 from ..learning.learners import LEARNERS, STRING_LEARNERS
 from ..learning.names import OPTIMIZERS
-from ..learning.options import Networks
+from ..learning.shared_options import Networks
 from ..metrics.score_table import CRITERIA, SELECTION_METRICS
 from ..search.budget import DEFAULT_BUDGET, MAX_STATES, MINUTES, Budget
 from ..sources.counting import MAX_DISTINCT

@@ -16,7 +16,7 @@ from ..experiment.recipe import OPTIONS
 from ..hankel.recipe import HankelRecipe
 from ..learning.learners import HANKEL_LEARNERS, VALUE_LEARNERS
 from ..learning.names import VALUE_TRANSFORMS
-from ..learning.options import options_from
+from ..learning.shared_options import options_from
 from ..records import options_of
 from ..sources.recognition import reading_of
 from ..sources.string_files import read_as

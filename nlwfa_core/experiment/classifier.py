@@ -37,8 +37,8 @@ from ..learning.fitting import MATRIX_FIELDS, Fit, fit, matrix_recipe
 from ..learning.kinds import HankelLearner
 from ..learning.learners import LEARNERS
 from ..learning.names import COUNTS, PRIORS, UNIFORM
-from ..learning.options import LearnerOptions, called_options
 from ..learning.progress import CancelCheck, Report, never, silent
+from ..learning.shared_options import LearnerOptions, called_options
 from ..metrics.intervals import CONFIDENCE, Interval
 from ..metrics.next_symbols import score_next_by_string
 from ..models.mixture import check_models

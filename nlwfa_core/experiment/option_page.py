@@ -10,7 +10,7 @@ from ..errors import alternatives
 from ..files import LAB_FOLDER
 from ..hankel.recipe import HankelRecipe
 from ..learning.learners import LEARNERS, VALUE_LEARNERS
-from ..learning.options import LearnerOptions
+from ..learning.shared_options import LearnerOptions
 from ..records import Option, options_of
 from .recipe import DataRecipe
 

@@ -36,7 +36,7 @@ from ..files import SHA256
 from ..hankel.recipe import HankelRecipe
 from ..hankel.statistics import LINEAR_ONLY
 from ..learning.learners import HANKEL_LEARNERS, LEARNERS, NETWORK_LEARNERS, SP
-from ..learning.options import LARGEST_SEED, LearnerOptions, options_from
+from ..learning.shared_options import LARGEST_SEED, LearnerOptions, options_from
 from ..records import Bounds, NoEffect, Option, Record, option, options_of
 from ..sources.names import RANDOM, SOURCES
 from ..sources.reading import ColumnName, Reading

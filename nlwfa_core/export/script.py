@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ..experiment.recipe import Recipe
 from ..files import __version__
-from ..learning.options import LearnerOptions
+from ..learning.shared_options import LearnerOptions
 from ..records import Record
 
 UPLOADS = "uploads"  # the folder in which a program looks for uploaded files

@@ -2,7 +2,7 @@
 are compared with.
 
 - `names`: names and numbers that options and learners share.
-- `options`: the options that learners share: of networks, and of the third step.
+- `shared_options`: the options that learners share: of networks, and of the third step.
 - `kinds`: what learners from a Hankel matrix do, and learners from strings.
 - `learners`: a record of options for each learner, and the registry.
 - `fitting`: `fit`, which learns from strings, or from a Hankel matrix.

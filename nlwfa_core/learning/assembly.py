@@ -1,7 +1,8 @@
 """Builds a model from networks that were trained on the rows of a Hankel matrix.
 
 How the matrix was counted and transformed decides what a network's outputs mean, and which rows
-stand for beginnings of strings.
+stand for beginnings of strings. α₀ = φ(H_λ), the code of the row of λ, comes from `two_steps`; the
+column of λ in φ′, which gives a string its value, is chosen by `models.reading`.
 """
 
 from __future__ import annotations

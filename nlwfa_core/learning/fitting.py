@@ -31,7 +31,6 @@ from .learners import (
     NetworkLearner,
 )
 from .names import PROCESSOR_DEPENDENT
-from .options import LearnerOptions, called_options
 from .progress import (
     EXACT,
     CancelCheck,
@@ -43,6 +42,7 @@ from .progress import (
     training_state,
 )
 from .refine.hankel import refine_hankel
+from .shared_options import LearnerOptions, called_options
 from .two_steps import FitCache, check_rank, check_size, string_model
 
 # Fields of a Hankel matrix that `fit` takes as keywords; whether it has boundary symbols follows.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .options import LearnerOptions, Refined
+from .shared_options import LearnerOptions, Refined
 
 if TYPE_CHECKING:
     from ..hankel.matrix import HankelMatrix

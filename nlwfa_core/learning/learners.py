@@ -12,7 +12,7 @@ from ..errors import check_types
 from ..records import option
 from .kinds import HankelLearner, StringLearner
 from .names import EM_STARTS, PSEUDO_COUNT
-from .options import (
+from .shared_options import (
     ByObjective,
     FromValues,
     LearnerOptions,

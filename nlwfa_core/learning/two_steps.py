@@ -25,9 +25,9 @@ from ..strings.words import FloatArray
 from .assembly import Steps, as_network, mapped_rows
 from .completion import linear_transitions
 from .names import NEAR_BEST
-from .options import Networks
 from .progress import CancelCheck, Progress, Report
 from .refine.hankel import rolled_out_error
+from .shared_options import Networks
 from .spectral import TruncatedSVD, fit_linear_maps, fit_spectral, truncated_svd, weighted_block
 from .steps.factorisation import Factorisation, fit_factorisation, options_used
 from .steps.transitions import fit_transitions

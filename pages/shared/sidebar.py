@@ -39,7 +39,7 @@ from nlwfa_core.files import SHA256
 from nlwfa_core.hankel.recipe import HankelRecipe
 from nlwfa_core.hankel.statistics import FOR_ALL_LEARNERS, STATISTICS, TRANSFORMS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, LEARNERS
-from nlwfa_core.learning.options import LearnerOptions, Networks, Refined
+from nlwfa_core.learning.shared_options import LearnerOptions, Networks, Refined
 from nlwfa_core.records import options_of
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared import assignments, uploads, url_parameters

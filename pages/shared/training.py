@@ -23,8 +23,8 @@ from nlwfa_core.jobs.pace import duration
 from nlwfa_core.jobs.runner import JobStatus
 from nlwfa_core.jobs.snapshots import NetworkPicture, Snapshot, picture_of
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
-from nlwfa_core.learning.options import LARGEST_SEED
 from nlwfa_core.learning.progress import MAX_SHOWN
+from nlwfa_core.learning.shared_options import LARGEST_SEED
 from nlwfa_core.learning.spectral import linear_loss as spectral_loss
 from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Alphabet, Words

@@ -17,7 +17,7 @@ from nlwfa_core.experiment.datasets import Data
 from nlwfa_core.learning.fitting import FitReport
 from nlwfa_core.learning.learners import HANKEL_LEARNERS
 from nlwfa_core.learning.names import LBFGS_DEPENDENT
-from nlwfa_core.learning.options import Networks
+from nlwfa_core.learning.shared_options import Networks
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.strings.words import Word
 from pages.shared import last_result, score_tables, training, widgets

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nlwfa_core.errors import RecipeError
 from nlwfa_core.experiment.recipe import DataRecipe
 from nlwfa_core.learning.learners import LEARNERS, VALUE_LEARNERS, BothNon, options
-from nlwfa_core.learning.options import LearnerOptions
+from nlwfa_core.learning.shared_options import LearnerOptions
 from nlwfa_core.records import NoEffect, Option, Record, option, options_of
 from tests.core.records import KINDS, fields_of, records_of, values_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...experiment.recipe import Recipe
 from ...hankel.recipe import HankelRecipe
-from ...learning.options import LearnerOptions
+from ...learning.shared_options import LearnerOptions
 from ...models.reading import ConditionalReading, reading_for
 from .latex import gathered
 

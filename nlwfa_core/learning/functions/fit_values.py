@@ -25,8 +25,8 @@ from ..completion import complete, fit_completed
 from ..fitting import Fit, FitReport
 from ..learners import VALUE_LEARNERS, ValueNetworks, ValueSP
 from ..names import VALUE_TRANSFORMS
-from ..options import LearnerOptions, called_options
 from ..progress import CancelCheck, Report, TrainingLog, check_cancelled, never, silent
+from ..shared_options import LearnerOptions, called_options
 from ..spectral import fit_spectral, truncated_svd
 from ..two_steps import FitCache, check_rank, network_steps
 from .square_root import square_root

@@ -4,5 +4,8 @@ objectives.
 - `hankel`: on the rows of H.
 - `likelihood`: to predict what follows each prefix of the training strings.
 - `values`: on known values of a function.
-- `rollout`: the states of a prefix tree in torch, so they can be differentiated.
+- `torch_states`: the states of a prefix tree in torch, so they can be differentiated, for
+  `likelihood` and `values`. `hankel` computes states and gradients itself, in NumPy.
+
+The option `refine` chooses between `hankel` and `likelihood`, in `fitting`.
 """

@@ -17,8 +17,8 @@ from scipy import sparse
 from ...hankel.matrix import HankelMatrix
 from ...strings.words import FloatArray, IntArray
 from ..assembly import Steps
-from ..options import Refined
 from ..progress import MAX_SHOWN, CancelCheck, Report, RowStates, never, silent
+from ..shared_options import Refined
 from ..steps.descent import Descent, Epochs, nudge, train
 from ..steps.losses import SparseRows, backward, forward, reconstruction_error
 

@@ -28,7 +28,6 @@ from ...strings.trie import SCORES_AT_ONCE, Trie
 from ...strings.words import FloatArray, IntArray, Words
 from ..early_stopping import Best
 from ..next_symbol_loss import MIN_PROBABILITY, blocks, in_blocks, log_likelihood
-from ..options import Refined
 from ..progress import (
     BITS,
     CancelCheck,
@@ -40,9 +39,10 @@ from ..progress import (
     never,
     silent,
 )
+from ..shared_options import Refined
 from ..steps.descent import half_cosine, nudge
 from ..tensors import DTYPE, activate, one_thread, to_arrays
-from .rollout import Continuations, Step, transition_step
+from .torch_states import Continuations, Step, transition_step
 
 MAX_GRADIENT_NORM = 1.0
 # smaller conditional probabilities are raised to it before the softmax is fitted to their

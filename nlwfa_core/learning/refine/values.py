@@ -23,7 +23,7 @@ from ...strings.trie import Trie
 from ...strings.words import FloatArray
 from ..progress import CancelCheck, Progress, Report, TrainingLog, check_cancelled, never, silent
 from ..tensors import DTYPE, one_thread
-from .rollout import Rollout, theta, transition_step
+from .torch_states import Rollout, theta, transition_step
 
 STARTS_PER_BATCH = 128  # random starts
 # How strongly a batch balances strings of different lengths: values are divided by the root mean

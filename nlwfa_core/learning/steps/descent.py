@@ -17,7 +17,6 @@ from ...strings.words import FloatArray
 from ..early_stopping import Best
 from ..lbfgs import minimise
 from ..names import OPTIMIZERS, SCHEDULES, WINDOW
-from ..options import Networks
 from ..progress import (
     CancelCheck,
     Look,
@@ -28,6 +27,7 @@ from ..progress import (
     never,
     silent,
 )
+from ..shared_options import Networks
 
 # Of Adamax: the decay of its averages of the gradient and of its size, and what keeps the latter
 # from being 0 (the paper's values).

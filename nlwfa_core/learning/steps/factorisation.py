@@ -14,7 +14,6 @@ from ...errors import RecipeError
 from ...hankel.matrix import HankelMatrix
 from ...rounding import on_one_thread
 from ...strings.words import FloatArray
-from ..options import Networks
 from ..progress import (
     MAX_SHOWN,
     MOST_UNITS,
@@ -28,6 +27,7 @@ from ..progress import (
     never,
     silent,
 )
+from ..shared_options import Networks
 from ..spectral import truncated_svd, truncation_loss
 from .auto_encoder import AutoEncoder, start_at_svd
 from .descent import Descent, Epochs, seeded_layers, solved, train
@@ -111,7 +111,7 @@ def fit_factorisation(
     `options`: θ is tanh if the learner's first step is nonlinear, and otherwise the identity. The
     `start` "random" means seeded random weights, and "svd" the truncated SVD of H (see
     `start_at_svd`). `masked`: whether the loss is over the stored cells of H only, stored zeros
-    included (see `values`). For the encoder, an unknown cell is 0.
+    included (see `functions.fit_values`). For the encoder, an unknown cell is 0.
 
     Raises RecipeError if H has no finite entry other than 0. Raises Cancelled.
     """

@@ -16,8 +16,8 @@ from scipy import sparse
 from ...rounding import on_one_thread
 from ...strings.words import FloatArray, IntArray
 from ..names import LARGEST_MAP
-from ..options import Networks
 from ..progress import MAX_SHOWN, CancelCheck, Report, RowStates, TrainingLog, never, silent
+from ..shared_options import Networks
 from .descent import Descent, Epochs, seeded_layers, solved, train
 from .levenberg_marquardt import fit_maps
 from .losses import BatchedSquaredError

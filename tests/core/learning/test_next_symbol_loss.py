@@ -21,7 +21,7 @@ from nlwfa_core.learning.next_symbol_loss import (
 from nlwfa_core.learning.recurrent_networks import Network, batches
 from nlwfa_core.learning.refine import likelihood
 from nlwfa_core.learning.refine.likelihood import _as_distribution, _Trained
-from nlwfa_core.learning.refine.rollout import Continuations
+from nlwfa_core.learning.refine.torch_states import Continuations
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.reading import READINGS, reading_named
 from nlwfa_core.models.recurrent import GATES

@@ -38,7 +38,7 @@ from nlwfa_core.learning.refine.likelihood import (
     _Trained,
     refine_likelihood,
 )
-from nlwfa_core.learning.refine.rollout import Continuations, Rollout, transition_step
+from nlwfa_core.learning.refine.torch_states import Continuations, Rollout, transition_step
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.metrics.evaluate import next_symbol_score
 from nlwfa_core.models.nlwfa import NLWFA

@@ -1,7 +1,8 @@
 """Computes a model's states along a prefix tree in torch, so they can be differentiated with
 respect to its parameters.
 
-All prefixes of one length that end in the same symbol are computed in one product."""
+All prefixes of one length that end in the same symbol are computed in one product.
+"""
 
 from __future__ import annotations
 

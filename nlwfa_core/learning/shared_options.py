@@ -1,7 +1,7 @@
 """The options that learners share: the base of their records, and the groups of fields of networks
 and of the third step.
 
-The record of each learner is in `learners`.
+The record of each learner is in `learners`, and so is `options`, which makes one by its name.
 """
 
 from __future__ import annotations
