@@ -14,7 +14,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.display import result_tables, walk
-from nlwfa_core.display.figures.state_points import add_trajectory, overlay_figure, states_figure
+from nlwfa_core.display.figures.state_points import overlay_figure, states_figure
 from nlwfa_core.display.graph import (
     MAX_LABELS,
     MAX_STATES,
@@ -320,10 +320,10 @@ def _draw_states(
     cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
     num_zero = int((~vectors.any(axis=1)).sum())
     labels = word_labels(prefixes, data.alphabet)
+    trajectory = path, word_labels(steps, data.alphabet)
     figure = states_figure(
-        points, projection, labels, colours, title, three=axes == 3, num_zero=num_zero
+        points, projection, labels, colours, title, trajectory, three=axes == 3, num_zero=num_zero
     )
-    add_trajectory(figure, path, word_labels(steps, data.alphabet), three=axes == 3)
     alt = (
         "Principal components of all prefixes' states, with the path of one string; the table "
         "below has the numbers"

@@ -1,4 +1,4 @@
-"""The States page: colours, the animated string, one model over another, the graph."""
+"""The States page: colours, the followed string, one model over another, the graph."""
 
 from __future__ import annotations
 
@@ -27,31 +27,20 @@ def test_every_colouring_is_drawn_in_two_and_three_dimensions() -> None:
             app.segmented_control(key="states.axes").set_value(axes).run()
             assert not complaints(app)
             drawn = figure(app, "states.pca")
-            assert drawn["frames"] and drawn["data"][0]["type"] == (
-                "scatter3d" if axes == 3 else "scatter"
-            )
+            kind = "scatter3d" if axes == 3 else "scatter"
+            assert {trace["type"] for trace in drawn["data"]} == {kind}
 
 
-def test_the_animation_follows_the_string_that_is_written() -> None:
+def test_the_path_is_that_of_the_string_that_is_written() -> None:
     app = learned("states", **SP)
     app.text_input(key="states.string").set_value("[[][]]").run()
-    drawn = figure(app, "states.pca")
-    assert [frame["data"][1]["text"][0] for frame in drawn["frames"]] == [
-        "λ",
-        "[",
-        "[[",
-        "[[]",
-        "[[][",
-        "[[][]",
-        "[[][]]",
-    ]
-    assert [step["label"] for step in drawn["layout"]["sliders"][0]["steps"]][-1] == "[[][]]"
-    # each frame holds all before it: more would fill the memory
+    path = figure(app, "states.pca")["data"][-1]
+    assert path["customdata"] == ["λ", "[", "[[", "[[]", "[[][", "[[][]", "[[][]]"]
     app.text_input(key="states.string").set_value("[]" * 500).run()
-    assert not complaints(app) and len(figure(app, "states.pca")["frames"]) == 101
+    assert not complaints(app) and len(figure(app, "states.pca")["data"][-1]["customdata"]) == 101
     assert any("the first 100 of 1,000 symbols" in caption.value for caption in app.caption)
     app.text_input(key="states.string").set_value("λ").run()
-    assert not complaints(app) and not figure(app, "states.pca").get("frames")
+    assert not complaints(app) and figure(app, "states.pca")["data"][-1]["customdata"] == ["λ"]
     app.text_input(key="states.string").set_value("[a").run()
     assert len(complaints(app)) == 1 and "'a' is not in the alphabet" in complaints(app)[0]
 

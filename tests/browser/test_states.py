@@ -1,4 +1,4 @@
-"""What only a browser shows of the States and Predict pages: the animation, and typing."""
+"""What only a browser shows of the States and Predict pages: the token, and typing."""
 
 from __future__ import annotations
 
@@ -25,28 +25,6 @@ from tests.browser.screen import (
 
 RECIPE = QUICK | {"data_seed": 31, "rank": 3}
 
-# Presses the button from within the page: a person's press may come late on a busy machine, when
-# all has been played.
-PAUSE_AT_THREE = """plot => new Promise(done => {
-    const look = () => {
-        if (plot._fullData.at(-2).x.length < 3) return requestAnimationFrame(look);
-        [...plot.querySelectorAll(".updatemenu-button")].at(-1).dispatchEvent(new MouseEvent("click", { bubbles: true }));
-        done();
-    };
-    look();
-})"""  # noqa: E501
-
-
-def path_length(page: Page) -> int:
-    """How many prefixes the highlighted way has now."""
-    length: int = chart(page, "states.pca").evaluate("plot => plot._fullData.at(-2).x.length")
-    return length
-
-
-def label(page: Page) -> str:
-    text: str = chart(page, "states.pca").evaluate("plot => [plot._fullData.at(-1).text].flat()[0]")
-    return text
-
 
 def weight_is(page: Page, model: str, wanted: str) -> None:
     """Waits for the table to say so; nobody presses anything."""
@@ -54,42 +32,6 @@ def weight_is(page: Page, model: str, wanted: str) -> None:
         lambda: {row[0]: row[1] for row in rows(page)},
         lambda cells: f"{float(cells.get(model) or 'nan'):.6g}" == wanted,
     )
-
-
-def test_the_slider_and_play_move_along_the_string_without_the_server(page: Page, lab: str) -> None:
-    with watched(page) as found:
-        visit(page, lab, "train", **RECIPE)
-        train_if_missing(page)
-        go(page, "states")
-        field = keyed(page, "states.string").get_by_role("textbox")
-        field.fill("[[]]")
-        field.press("Enter")
-        settled(page)
-        plot = chart(page, "states.pca")
-        page.wait_for_function(
-            "() => document.querySelector('.st-key-states-pca "
-            ".js-plotly-plot')._transitionData?._frames.length === 5"
-        )
-        assert path_length(page) == 5 and label(page) == "[[]]"
-        sent: list[int] = []
-        page.on("websocket", lambda socket: sent.append(1))
-        rail = plot.locator(".slider-rail-touch-rect")
-        rail.scroll_into_view_if_needed()
-        box = rail.bounding_box()
-        assert box
-        page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
-        page.wait_for_function(
-            "() => document.querySelector('.st-key-states-pca "
-            ".js-plotly-plot')._fullData.at(-2).x.length === 1"
-        )
-        assert label(page) == "λ"
-        expect(plot.locator(".slider-label").first).to_have_text("prefix: λ")
-        plot.locator(".updatemenu-button").first.click()
-        plot.evaluate(PAUSE_AT_THREE)
-        page.wait_for_timeout(1500)  # a slow machine may only make it easier
-        assert path_length(page) < 5 and not sent
-    # Who pauses breaks a promise of Plotly's, which says so.
-    assert found == {"requests": [], "errors": ["undefined"], "dialogs": []}
 
 
 def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) -> None:

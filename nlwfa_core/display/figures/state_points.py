@@ -21,8 +21,7 @@ LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "con
 MAX_SVG_POINTS = 3000  # beyond that, points are drawn by WebGL
 # colour of the second model in an overlay, whose states are moved onto those of the first
 SECOND_COLOUR = "#E69F00"
-STEP_MS, MOVE_MS = 800, 400
-CONTROLS = 150  # pixels below the axes for the slider and its buttons
+MAX_WRITTEN = 12  # prefixes of a followed string that are written beside their points
 
 
 def states_figure(
@@ -40,10 +39,10 @@ def states_figure(
     `coordinates` (n, num_components). `projection`: the principal components, for the titles of the
     axes and the position of the zero vector. `names`: the prefix of each point. `colours`: a number
     for each point, coloured on a continuous scale, or the name of a class. `trajectory`: the
-    projected states (steps, num_components) of one string's prefixes, connected by a line, and
-    their names. `three`: whether to draw three components rather than two. `num_zero`: how many of
-    the states are the zero vector, which is marked if there are any: in the projection it looks
-    like other points.
+    projected states (length + 1, num_components) of one string's prefixes, from λ to all of it,
+    connected by a line, and their names; the last is larger. `three`: whether to draw three
+    components rather than two. `num_zero`: how many of the states are the zero vector, which is
+    marked if there are any: in the projection it looks like other points.
     """
     names = plain(names)
     traces: list[Any] = []
@@ -110,17 +109,29 @@ def states_figure(
         )
     if trajectory is not None:
         points, steps = trajectory
+        last = len(points) - 1
+        written = [
+            name if last <= MAX_WRITTEN or step in (0, last) else ""
+            for step, name in enumerate(plain(steps))
+        ]
+        path_size = size if three else size + 2
         traces.append(
-            scatter(
+            (go.Scatter3d if three else go.Scatter)(
                 **axes_of(points),
                 mode="lines+markers+text",
-                text=plain(steps),
+                text=written,
+                customdata=plain(steps),
                 textposition="top center",
+                textfont=MONOSPACE | {"size": 14, "color": MARK},
                 line={"color": MARK, "width": 3},
-                marker={"color": MARK, "size": size + 3, "line": {"color": "white", "width": 1}},
-                textfont=MONOSPACE,
+                marker={
+                    "color": MARK,
+                    "size": [path_size] * last + [2 * path_size],
+                    "line": {"color": "white", "width": 1},
+                },
                 showlegend=False,
-                hovertemplate="%{text}<extra></extra>",
+                hovertemplate="%{customdata}<extra></extra>",
+                **({} if three else {"cliponaxis": False}),
             )
         )
     return _with_axes(traces, projection, three, LEGEND | {"title": {"text": colour_title}})
@@ -191,124 +202,3 @@ def _with_axes(
         return go.Figure(points, layout(560, legend=legend, scene=scene))
     axes = [{"title": title, "zeroline": True} for title in titles[:2]]
     return go.Figure(points, layout(560, *axes, legend=legend))
-
-
-def add_trajectory(
-    figure: go.Figure, points: FloatArray, names: Sequence[str], three: bool = False
-) -> go.Figure:
-    """Add an animation to a figure of states: a string's states one after the other, with a slider,
-    Play and Pause.
-
-    The figure contains all frames, so playing them makes no request to the server.
-
-    `figure`: made by `states_figure`; it is changed. `points` (length + 1, num_components): the
-    states of λ and every longer prefix, projected. `names`: the prefixes as text.
-    """
-    names = plain(names)
-    kind: Any = go.Scatter3d if three else go.Scatter
-    size = 5 if three else 9
-
-    def part(first: int, last: int) -> dict[str, FloatArray]:
-        return {
-            axis: points[first:last, index] for index, axis in enumerate("xyz" if three else "xy")
-        }
-
-    def so_far(step: int) -> Any:
-        return kind(**part(0, step + 1), text=names[: step + 1])
-
-    def now(step: int) -> Any:
-        return kind(**part(step, step + 1), text=[names[step]])
-
-    start, last = len(figure.data), len(names) - 1
-    common = {"showlegend": False, "name": ""}
-    figure.add_trace(
-        kind(
-            **part(0, last + 1),
-            mode="lines",
-            line={"color": MUTED, "width": 2, "dash": "dot"},
-            hoverinfo="skip",
-            **common,
-        )
-    )
-    figure.add_trace(
-        so_far(last).update(
-            mode="lines+markers",
-            line={"color": MARK, "width": 3},
-            marker={"color": MARK, "size": size, "line": {"color": "white", "width": 1}},
-            hovertemplate="%{text}<extra></extra>",
-            **common,
-        )
-    )
-    figure.add_trace(
-        now(last).update(
-            mode="markers+text",
-            marker={"color": MARK, "size": 2 * size, "line": {"color": "white", "width": 2}},
-            textposition="top center",
-            textfont=MONOSPACE | {"size": 15, "weight": 700, "color": MARK},
-            hovertemplate="%{text}<extra></extra>",
-            **({} if three else {"cliponaxis": False}),
-            **common,
-        )
-    )
-    if not last:
-        return figure
-    figure.frames = [
-        go.Frame(name=str(step), data=[so_far(step), now(step)], traces=[start + 1, start + 2])
-        for step in range(last + 1)
-    ]
-    at_once = {
-        "mode": "immediate",
-        "frame": {"duration": 0, "redraw": three},
-        "transition": {"duration": 0},
-    }
-    playing = {
-        "fromcurrent": True,
-        "mode": "immediate",
-        "frame": {"duration": STEP_MS, "redraw": three},
-        "transition": {"duration": MOVE_MS, "easing": "cubic-in-out"},
-    }
-    slider = {
-        "active": last,
-        "x": 0,
-        "len": 1,
-        "pad": {"t": 64, "b": 0, "l": 4, "r": 4},
-        "currentvalue": {
-            "prefix": "prefix: ",
-            "font": MONOSPACE | {"size": 14, "color": GREY},
-            "xanchor": "left",
-        },
-        "steps": [
-            {"method": "animate", "label": name, "value": str(step), "args": [[str(step)], at_once]}
-            for step, name in enumerate(names)
-        ],
-        "bgcolor": MUTED,
-        "activebgcolor": MARK,
-        "bordercolor": "rgba(0,0,0,0)",
-        "font": {"color": "rgba(0,0,0,0)", "size": 1},
-        "ticklen": 4,
-        "minorticklen": 4,
-    }
-    buttons = {
-        "type": "buttons",
-        "direction": "left",
-        "showactive": False,
-        "x": 1,
-        "xanchor": "right",
-        "y": 0,
-        "yanchor": "top",
-        "pad": {"t": 56, "r": 4},
-        "bgcolor": "rgba(0,0,0,0)",
-        "bordercolor": MUTED,
-        "font": {"color": GREY},
-        "buttons": [
-            {"label": "▶ Play", "method": "animate", "args": [None, playing]},
-            {"label": "❚❚ Pause", "method": "animate", "args": [[None], at_once]},
-        ],
-    }
-    figure.update_layout(
-        sliders=[slider],
-        updatemenus=[buttons],
-        height=figure.layout.height + CONTROLS,
-        margin={"b": CONTROLS},
-    )
-    return figure

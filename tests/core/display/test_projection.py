@@ -12,7 +12,7 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.spatial import procrustes
 from sklearn.decomposition import PCA
 
-from nlwfa_core.display.figures.state_points import add_trajectory, overlay_figure, states_figure
+from nlwfa_core.display.figures.state_points import overlay_figure, states_figure
 from nlwfa_core.display.projection import NO_SCORES, align, colouring, project
 from nlwfa_core.display.result_tables import points_table, score_warnings
 from nlwfa_core.display.string_labels import prefix_shares
@@ -53,34 +53,30 @@ def test_an_unknown_colouring_is_told() -> None:
 
 
 @pytest.mark.parametrize("three", [False, True])
-def test_the_way_of_a_string_is_one_frame_a_prefix(three: bool) -> None:
+def test_the_path_of_a_string_is_a_line_through_the_states_of_its_prefixes(three: bool) -> None:
     points = np.random.default_rng(0).normal(size=(20, 4))
     projection = project(points)
     placed = projection.coordinates(points)
-    names = ["λ", "<b>", "<b>a", "<b>ab"]
-    figure = states_figure(placed, projection, ["u"] * 20, [0.5] * 20, "bits", three=three)
-    before = len(figure.data)
-    add_trajectory(figure, placed[:4], names, three)
-    assert len(figure.frames) == 4 and len(figure.data) == before + 3
-    for step, frame in enumerate(figure.frames):
-        path, now = frame.data
-        assert list(frame.traces) == [before + 1, before + 2]
-        assert np.allclose(path.x, placed[: step + 1, 0]) and np.allclose(
-            now.y, placed[step : step + 1, 1]
+    for length in (0, 3, 19):
+        names = ["λ", *("<b>" + "a" * step for step in range(length))]
+        figure = states_figure(
+            placed,
+            projection,
+            ["u"] * 20,
+            [0.5] * 20,
+            "bits",
+            (placed[: length + 1], names),
+            three=three,
         )
-    steps = figure.layout.sliders[0].steps
-    assert [entry.args[0][0] for entry in steps] == [frame.name for frame in figure.frames]
-    assert [entry.label for entry in steps] == ["λ", "&lt;b&gt;", "&lt;b&gt;a", "&lt;b&gt;ab"]
-    assert "<b>" not in json.dumps(figure.to_plotly_json(), default=str)
-
-
-def test_the_empty_strings_way_needs_no_slider() -> None:
-    points = np.random.default_rng(0).normal(size=(5, 2))
-    projection = project(points, 2)
-    figure = add_trajectory(
-        states_figure(points, projection, ["u"] * 5, [1] * 5, "length"), points[:1], ["λ"]
-    )
-    assert not figure.frames and not figure.layout.sliders
+        path = figure.data[-1]
+        assert np.allclose(path.x, placed[: length + 1, 0])
+        assert np.allclose(path.y, placed[: length + 1, 1])
+        assert list(path.customdata) == [name.replace("<b>", "&lt;b&gt;") for name in names]
+        # a long string's prefixes would cover each other: only the ends are written
+        kept = names if length < 19 else [names[0], *[""] * 18, names[-1]]
+        assert list(path.text) == [name.replace("<b>", "&lt;b&gt;") for name in kept]
+        assert path.marker.size[-1] > max([0, *path.marker.size[:-1]])
+        assert "<b>" not in json.dumps(figure.to_plotly_json(), default=str)
 
 
 def test_two_models_points_are_joined_prefix_by_prefix() -> None:
