@@ -206,6 +206,11 @@ def printable(text: str) -> str:
     )
 
 
+def quoted(text: str) -> str:
+    """Quote a piece of a file for an error message, shortened if it is long."""
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Suggest the nearest of some names, to be put after an error's value; nothing if none is near.
 

@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import zipfile
+import zlib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -33,6 +34,16 @@ _PIECE_BYTES = 2**20  # what is read at once beyond the size that a file says it
 # package.
 _INSTALLED = Path(__file__).with_name("_lab")
 LAB_FOLDER = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1]
+# What `zipfile` raises while it reads an archive of somebody else's.
+UNREADABLE_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
 
 
 def make_directory(directory: Path) -> None:

@@ -15,11 +15,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import log2
 from pathlib import Path
 
 import numpy as np
 
 from nlwfa_core.hankel.basis import Basis
+from nlwfa_core.metrics.ranking import END, Targets
 from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.dyck import Dyck
@@ -369,3 +371,22 @@ class Fixed:
 
     def next_scores(self, trie: Trie) -> FloatArray:
         return np.tile(np.array(self.scores, dtype=float), (trie.num_nodes, 1))
+
+
+def write_targets(targets: Targets, names: Sequence[str] = ()) -> str:
+    """Write targets as a SPiCe target file; symbols as numbers, or by their names."""
+    lines = []
+    for line, gain in enumerate(targets.best_gains.tolist()):
+        cells = [repr(gain)]
+        for place in range(*targets.offsets[line : line + 2].tolist()):
+            symbol = int(targets.symbols[place])
+            name = names[symbol] if names and symbol != END else symbol
+            cells += [str(name), repr(float(targets.probabilities[place]))]
+        lines.append(" ".join(cells) + "\n")
+    return "".join(lines)
+
+
+def best_gain(probabilities: Sequence[float]) -> float:
+    """The largest Σ_{j ≤ 5} p(a_j) / log₂(j + 1) of a ranking, which begins a line of targets."""
+    largest = sorted(probabilities, reverse=True)[:5]
+    return sum(value / log2(place + 2) for place, value in enumerate(largest))

@@ -13,6 +13,7 @@ import typer
 
 from ..errors import RecipeError, listed
 from ..experiment.recipe import OPTIONS, Recipe, flat, with_fields
+from ..files import ascii_json
 from ..learning.names import COUNTS, PRIORS
 from ..sources.reading import Reading
 from ..strings.sample import Sample
@@ -33,7 +34,7 @@ from .outputs import Force, check_new_model
 from .recipe_options import LEARNING, no_effect, takes_fields, takes_reading
 from .running import progress_bar
 from .terminal import AsJson, Output, print_notes
-from .text import json_text, table
+from .text import table
 
 if TYPE_CHECKING:
     from ..experiment.classifier import ClassifierFit, Confusion
@@ -286,4 +287,4 @@ def _json(scores: Mapping[str, Confusion]) -> str:
         gap = one.against(other)
         records["right_alone"] = [gap.first_alone, gap.second_alone]
         records["p_value"] = gap.p_value
-    return json_text(records)
+    return ascii_json(records)

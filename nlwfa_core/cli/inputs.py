@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from .. import limits
-from ..errors import FormatError, RecipeError
+from ..errors import FormatError, RecipeError, quoted
 from ..files import read_capped, read_rest
 from ..records import options_of
 from ..sources.counting import MAX_DISTINCT, count_strings
@@ -26,7 +26,6 @@ from ..sources.string_files import (
     StringFile,
     begins_as_pautomac,
     over_declared,
-    quoted,
     read_as,
     read_strings,
 )

@@ -23,6 +23,7 @@ from ..experiment.recipe import (
     number_ranges,
     with_fields,
 )
+from ..files import ascii_json
 from ..learning.learners import LEARNERS, STRING_LEARNERS
 from ..learning.names import OPTIMIZERS
 from ..learning.shared_options import Networks
@@ -55,7 +56,6 @@ from .text import (
     criteria_summary,
     fit_summary,
     folds_summary,
-    json_text,
     ranks_summary,
     search_notes,
     search_summary,
@@ -462,7 +462,7 @@ def select_rank(
         for rank, one in selection.criteria
     ]
     return Output(
-        json_text(
+        ascii_json(
             {
                 "learner": learner,
                 "metric": selection.metric,
@@ -501,7 +501,7 @@ def _select_by_folds(
         for rank, by_fold in validated.scores
     ]
     return Output(
-        json_text(
+        ascii_json(
             {
                 "learner": learner,
                 "metric": metric,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import RecipeError
+from ..files import ascii_json
 from ..sources.reading import Reading
 from ..strings.sample import Sample
 from .inputs import (
@@ -26,7 +27,7 @@ from .inputs import (
 from .outputs import Force, check_new_file, write_file
 from .recipe_options import takes_reading
 from .terminal import Output
-from .text import json_text, prefixes_text, ranking_summary
+from .text import prefixes_text, ranking_summary
 
 if TYPE_CHECKING:
     from ..metrics.ranking import Targets
@@ -95,7 +96,7 @@ def rank(
             if score is None
             else asdict(score)
         )
-        return Output(json_text(record), notes)
+        return Output(ascii_json(record), notes)
     summary = "" if score is None else ranking_summary(score)
     if out is None:
         return Output(text.removesuffix("\n"), (*notes, *filter(None, [summary])), is_data=True)

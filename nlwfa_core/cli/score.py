@@ -14,6 +14,7 @@ import typer
 
 from ..errors import RecipeError, check_between, plural
 from ..experiment.recipe import SKIP
+from ..files import ascii_json
 from ..metrics.intervals import (
     CONFIDENCE,
     FEW_RESAMPLES,
@@ -62,7 +63,6 @@ from .text import (
     counted_strings,
     difference_records,
     intervals_in_words,
-    json_text,
     pautomac_target,
     score_summary,
     without_unknown,
@@ -168,7 +168,7 @@ def score(
         record["against"] = against_record(str(against), theirs, differences)
         text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
         notes = (*notes, *_without_truth(own))
-    return Output(json_text(record) if as_json else text, (*notes, *health.warnings))
+    return Output(ascii_json(record) if as_json else text, (*notes, *health.warnings))
 
 
 @takes_reading
@@ -229,7 +229,7 @@ def compare(
             "confidence": confidence,
             "resamples": num_resamples,
         }
-        return Output(json_text(record), notes)
+        return Output(ascii_json(record), notes)
     method = too_few or f"{intervals_in_words(confidence, num_resamples)}, the same for both"
     target = pautomac_target(len(test_set.words), scores[0].has_truth)
     counted = counted_strings(len(test_set.words), scores[0].has_truth)

@@ -58,13 +58,6 @@ def intervals_in_words(confidence: float, num_resamples: int) -> str:
     return f"{100 * confidence:g} % intervals from {num_resamples:,} resamples of the test strings"
 
 
-def json_text(value: object) -> str:
-    """Write a value as JSON on one line, in printable ASCII, which every terminal can show. ∞
-    becomes the string "inf".
-    """
-    return ascii_json(value)
-
-
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Write rows as a table: the first column is aligned to the left, the others to the right. A
     wide letter takes two places.
@@ -422,7 +415,7 @@ def next_record(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: in
             "log2_scores": dict(zip(alphabet.symbols, logs[:-1], strict=True)),
             "log2_end": logs[-1],
         }
-    return json_text(record | ({"tied": predicted} if len(predicted) > 1 else {}))
+    return ascii_json(record | ({"tied": predicted} if len(predicted) > 1 else {}))
 
 
 def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: int = 0) -> str:

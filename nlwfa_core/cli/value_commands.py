@@ -13,6 +13,7 @@ import typer
 
 from ..errors import plural
 from ..experiment.recipe import OPTIONS
+from ..files import ascii_json
 from ..hankel.recipe import HankelRecipe
 from ..learning.learners import HANKEL_LEARNERS, VALUE_LEARNERS
 from ..learning.names import VALUE_TRANSFORMS
@@ -25,7 +26,7 @@ from .outputs import Force, check_new_model
 from .recipe_options import SHORT, Options, takes_fields
 from .running import progress_bar
 from .terminal import AsJson, Output, print_notes
-from .text import json_text, value_score_summary, values_summary
+from .text import value_score_summary, values_summary
 
 if TYPE_CHECKING:
     from ..sources.value_files import ValueFile
@@ -138,4 +139,4 @@ def score_values(
         *read.notes,
         *notes_on_unknown(test, Sample.of(strings.words, strings.alphabet), saved.alphabet),
     )
-    return Output(json_text(asdict(scores)) if as_json else value_score_summary(scores), notes)
+    return Output(ascii_json(asdict(scores)) if as_json else value_score_summary(scores), notes)

@@ -14,13 +14,12 @@ import numpy as np
 
 from ..metrics.tables import Numbers, Table
 from ..models.wfa import WFA
-from ..rounding import format_significant
+from ..rounding import RELATIVE_ERROR, format_significant
 from ..strings.words import Alphabet, FloatArray
 from .palette import ACCENT, GREY, MARK
 
 # a graph with more states is not drawn: its lines would hide each other whatever the threshold
 MAX_STATES = 15
-ROUNDING = 1e-12  # weights below this share of the largest are never drawn
 MAX_READABLE = 18  # transitions in a graph at the threshold that is suggested
 MAX_LABELS = 30  # arrows of a graph that can be read with a label at each
 SHARE_IN_FILES = 0.02
@@ -48,7 +47,8 @@ def edges(wfa: WFA, smallest: float) -> list[Edge]:
     """Group the transitions with |weight| ≥ smallest into one `Edge` for each source, target and
     sign.
 
-    Weights of at most ROUNDING times the largest are left out, because they are rounding errors.
+    Weights of at most RELATIVE_ERROR times the largest are left out, because they are rounding
+    errors.
 
     >>> wfa = WFA(np.ones(2), np.array([[[0.5, -0.2], [0.0, 0.01]]]), np.ones(2))
     >>> [(edge.source, edge.target, edge.negative, edge.weights) for edge in edges(wfa, 0.1)]
@@ -56,7 +56,7 @@ def edges(wfa: WFA, smallest: float) -> list[Edge]:
     """
     weights_of: dict[tuple[int, int, bool], list[tuple[int, float]]] = {}
     sizes = np.abs(wfa.transitions)
-    large = (sizes >= smallest) & (sizes > ROUNDING * largest_weight(wfa))
+    large = (sizes >= smallest) & (sizes > RELATIVE_ERROR * largest_weight(wfa))
     for symbol, source, target in np.argwhere(large).tolist():
         weight = float(wfa.transitions[symbol, source, target])
         weights_of.setdefault((source, target, weight < 0), []).append((symbol, weight))
@@ -74,7 +74,7 @@ def readable_share(wfa: WFA) -> float:
         (
             share
             for share in steps
-            if (sizes >= max(share, ROUNDING) * largest).sum() <= MAX_READABLE
+            if (sizes >= max(share, RELATIVE_ERROR) * largest).sum() <= MAX_READABLE
         ),
         0.95,
     )
@@ -155,7 +155,11 @@ def dot(
         ),
     ]
     for state, (begins, ends) in enumerate(
-        zip(without_rounding(wfa.initial), without_rounding(wfa.termination), strict=True)
+        zip(
+            without_rounding(wfa.initial).tolist(),
+            without_rounding(wfa.termination).tolist(),
+            strict=True,
+        )
     ):
         lines.append(
             f'  {state + 1} [label="{state + 1}\\nα₀ {format_significant(begins)}\\nα∞ '
@@ -181,12 +185,10 @@ def inks(dark: bool) -> tuple[str, str, str]:
     return "#1b2430", "#ffffff", ACCENT
 
 
-def without_rounding(values: FloatArray) -> list[float]:
-    """List initial or final weights, with 0 in place of rounding errors."""
-    cleaned: list[float] = np.where(
-        np.abs(values) <= ROUNDING * np.abs(values).max(initial=0), 0.0, values
-    ).tolist()
-    return cleaned
+def without_rounding(values: FloatArray) -> FloatArray:
+    """Set initial or final weights to 0 that are only rounding errors."""
+    sizes = np.abs(values)
+    return np.where(sizes > RELATIVE_ERROR * sizes.max(initial=0.0), values, 0.0)
 
 
 def quoted(text: str) -> str:

@@ -201,17 +201,14 @@ def cross_validate(
         for place, one in enumerate(recipes):
             check_cancelled(cancelled)
             report(Progress("folds", fold * len(recipes) + place, number * len(recipes)))
-            if hankel is None:
-                learned = fit(train, one.learning, cache=cache, report=report, cancelled=cancelled)
-            else:
-                learned = fit(
-                    hankel,
-                    one.learning,
-                    strings=train,
-                    cache=cache,
-                    report=report,
-                    cancelled=cancelled,
-                )
+            learned = fit(
+                train if hankel is None else hankel,
+                one.learning,
+                strings=None if hankel is None else train,
+                cache=cache,
+                report=report,
+                cancelled=cancelled,
+            )
             scores[place].append(evaluate(learned.model, test))
             notes += (
                 f"Fold {fold + 1}, rank {one.learning.rank}: {message}"

@@ -99,7 +99,8 @@ def _states(
     """
     lines = []
     across, up = ((places - places.min(axis=0)) / (PIXELS_PER_CM, -PIXELS_PER_CM)).T + 0.0
-    initial, termination = without_rounding(wfa.initial), without_rounding(wfa.termination)
+    initial = without_rounding(wfa.initial).tolist()
+    termination = without_rounding(wfa.termination).tolist()
     taken = _angles(drawn, places)
     for state, name in enumerate(names):
         options = ["state"]

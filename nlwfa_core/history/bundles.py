@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from ..experiment.results import load_result
 from ..files import (
     MAX_JSON_BYTES,
     SHA256,
+    UNREADABLE_ZIP,
     __version__,
     from_json,
     make_directory,
@@ -124,15 +124,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
                         # its stated size may be wrong
                         check_at_most("the size of a bundle in bytes", num_bytes, MAX_BYTES)
                         target.write(piece)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-        OSError,
-    ) as error:
+    except UNREADABLE_ZIP as error:
         if isinstance(error, RecipeError):
             raise
         raise RecipeError(f"This file can't be read as a bundle of runs: {error}") from None

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
+from ..display.graph import without_rounding
 from ..display.layout import LINE, RADIUS
 from ..display.lens import pool
 from ..display.palette import (
@@ -65,7 +66,6 @@ from ..metrics.seeds import Spread
 from ..models.model import alphabet_of
 from ..models.model_files import LearnedModel
 from ..models.wfa import WFA
-from ..rounding import RELATIVE_ERROR
 from ..strings.plain import WordsLike, as_words
 from ..strings.words import LAMBDA, Alphabet, FloatArray, Words
 
@@ -654,7 +654,7 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
     check_at_least("smallest", smallest, 0)
     alphabet = alphabet_of(wfa) or Alphabet.numbered(wfa.num_symbols)
     large = np.where(np.abs(wfa.transitions) >= smallest, wfa.transitions, 0.0)
-    first, last = _without_rounding(wfa.initial), _without_rounding(wfa.termination)
+    first, last = without_rounding(wfa.initial), without_rounding(wfa.termination)
     graph = automaton_graph(
         replace(wfa, initial=first, transitions=large, termination=last), alphabet, ""
     )
@@ -1037,12 +1037,6 @@ def _entries(matrix: HankelMatrix | FloatArray) -> sparse.csr_array:
             "all entries of a matrix must be finite to be drawn; got nan or an infinite one"
         )
     return entries
-
-
-def _without_rounding(weights: FloatArray) -> FloatArray:
-    """Set to 0 what is only a rounding error of a model's initial or final weights."""
-    sizes = np.abs(weights)
-    return np.where(sizes > RELATIVE_ERROR * sizes.max(initial=0.0), weights, 0.0)
 
 
 def _prefixes(

@@ -131,25 +131,15 @@ def select_rank(
     stopping = None if validation is None else validation.sample
     for number, (rank, one) in enumerate(zip(ranks, recipes, strict=True)):
         report(Progress("ranks", number, len(recipes)))
-        if hankel is None:
-            learned = fit(
-                train,
-                one.learning,
-                validation=stopping,
-                cache=cache,
-                report=report,
-                cancelled=cancelled,
-            )
-        else:
-            learned = fit(
-                hankel,
-                one.learning,
-                strings=train,
-                validation=stopping,
-                cache=cache,
-                report=report,
-                cancelled=cancelled,
-            )
+        learned = fit(
+            train if hankel is None else hankel,
+            one.learning,
+            strings=None if hankel is None else train,
+            validation=stopping,
+            cache=cache,
+            report=report,
+            cancelled=cancelled,
+        )
         notes += (f"Rank {rank}: {message}" for message in learned.report.messages)
         if validation is not None:
             scores.append((rank, evaluate(learned.model, validation)))

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import FormatError, RecipeError, check_one_of, check_types
+from ..errors import FormatError, RecipeError, check_one_of, check_types, quoted
 from ..files import from_json
 from ..limits import WHOLE_FILE, check_limit
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, check_written
 from .other_files import check_no_other_file
-from .string_files import bytes_of, clean, first_rows, quoted
+from .string_files import bytes_of, clean, first_rows
 
 JSON_FIELDS = ("initial", "transitions", "termination")
 # What the numbers in a file of OpenFst are -> the weight of a path that such a number stands for.

@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..errors import FormatError, check_types
+from ..errors import FormatError, check_types, quoted
 from ..models.wfa import WFA
 from ..strings.words import Alphabet, check_written, in_order
 from .exchange import check_size
-from .string_files import bytes_of, clean, quoted
+from .string_files import bytes_of, clean
 
 RUNS = "The automaton is not deterministic: a string's weight is the number of its accepting runs."
 

@@ -24,7 +24,7 @@ from xml.parsers import expat
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, listed, plural
+from ..errors import FormatError, listed, plural, quoted
 from ..limits import WHOLE_FILE, check_at_most
 from ..strings.words import LAMBDA, IntArray
 from .other_files import ABBADINGO_HEADER, is_labelled
@@ -42,10 +42,6 @@ MOST_EVENTS = 2**13  # events whose names are text at once
 MOST_DEPTH = 1_000  # of elements in XML
 CONCEPT_NAME = "concept:name"
 TRANSITION = "lifecycle:transition"
-
-
-def _seen(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
 def _numbered(lines: Lines) -> Iterator[list[tuple[int, str]]]:
@@ -86,12 +82,12 @@ class _Symbols(dict[str, str]):
         other = self._names.setdefault(symbol, name.strip())
         if other != name.strip():
             raise FormatError(
-                f"two names would become the same symbol, {_seen(symbol)}: {_seen(other)} and "
-                f"{_seen(name)}",
+                f"two names would become the same symbol, {quoted(symbol)}: {quoted(other)} and "
+                f"{quoted(name)}",
                 line,
             )
         if symbol != name.strip():
-            self._spaced = self._spaced or f"{_seen(name.strip())} is {_seen(symbol)}"
+            self._spaced = self._spaced or f"{quoted(name.strip())} is {quoted(symbol)}"
         self[name] = symbol
         check_at_most(
             "the number of different symbols", len(self._names), limits.most("symbols"), line
@@ -125,13 +121,13 @@ class _OrderKeys:
             is_open = bool(re.match(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}", text))
             raise FormatError(
                 "events can be sorted by numbers, or by dates such as 2024-01-31 12:00:00 or "
-                f"31.1.2024; got {_seen(text)}{', which may begin with the month' * is_open}",
+                f"31.1.2024; got {quoted(text)}{', which may begin with the month' * is_open}",
                 line,
             )
         if kind != (self._kind or kind):
             raise FormatError(
                 f"events can be sorted by {self._kind} or by {kind}, but not by both; got "
-                f"{_seen(text)}",
+                f"{quoted(text)}",
                 line,
             )
         self._kind = kind
@@ -141,7 +137,7 @@ class _OrderKeys:
         if self.keys.typecode == "d" and self._largest > LARGEST_EXACT:
             raise FormatError(
                 "events can be sorted by large whole numbers or by numbers with a fraction, but "
-                f"not by both; got {_seen(text)}",
+                f"not by both; got {quoted(text)}",
                 line,
             )
         self.keys.append(number)
@@ -290,7 +286,7 @@ class _XesParser:
             return
         name = tag.rsplit(":", 1)[-1]
         if depth == 0 and name != "log":
-            raise FormatError(f"the root element must be log; got {_seen(name)}", line)
+            raise FormatError(f"the root element must be log; got {quoted(name)}", line)
         if name == "event" and depth == 1:
             raise FormatError("an event outside of a trace", line)
         if depth == 1 and name == "trace":
@@ -315,7 +311,7 @@ class _XesParser:
         line = self._parser.CurrentLineNumber
         if len(self._path) == 3 and self._path[1:] == ["trace", "event"]:
             if self._name is None:
-                raise FormatError(f"an event without the attribute {_seen(self._key)}", line)
+                raise FormatError(f"an event without the attribute {quoted(self._key)}", line)
             self._trace.append(self.symbols.of(self._name, line))
         elif len(self._path) == 2 and self._path[1] == "trace":
             self.num_empty += not self._trace
@@ -456,11 +452,11 @@ def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
                 residues = "".join(row.split())
                 if not header:
                     raise FormatError(
-                        f"a FASTA file begins with a line such as >name; got {_seen(row)}", line
+                        f"a FASTA file begins with a line such as >name; got {quoted(row)}", line
                     )
                 if not RESIDUES.fullmatch(residues):
                     raise FormatError(
-                        f"a sequence must be letters or * - . ? ~; got {_seen(row)}", line
+                        f"a sequence must be letters or * - . ? ~; got {quoted(row)}", line
                     )
                 parts.append(residues)
         if cells:
@@ -511,14 +507,14 @@ def _read_of(record: Sequence[tuple[int, str]]) -> str:
     """
     (line, name), (_, letters), (third, plus), (fourth, qualities) = record
     if not name.startswith("@"):
-        raise FormatError(f"expected a line such as @name; got {_seen(name)}", line)
+        raise FormatError(f"expected a line such as @name; got {quoted(name)}", line)
     if letters and not RESIDUES.fullmatch(letters):
         raise FormatError(
-            f"a sequence must be letters or * - . ? ~; got {_seen(letters)}", line + 1
+            f"a sequence must be letters or * - . ? ~; got {quoted(letters)}", line + 1
         )
     if not plus.startswith("+"):
         raise FormatError(
-            f"expected a line that begins with + (a sequence has one line); got {_seen(plus)}",
+            f"expected a line that begins with + (a sequence has one line); got {quoted(plus)}",
             third,
         )
     if len(qualities) != len(letters):
@@ -576,7 +572,7 @@ def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
     if left_out:
         notes.append(f"Left out: {' and '.join(sorted(left_out))}.")
     if example:
-        notes.append(f"A set of several items is one symbol, such as {_seen(example)}.")
+        notes.append(f"A set of several items is one symbol, such as {quoted(example)}.")
 
 
 def _sequence_of(tokens: Sequence[str], left_out: set[str], line: int) -> list[list[str]]:
@@ -587,7 +583,7 @@ def _sequence_of(tokens: Sequence[str], left_out: set[str], line: int) -> list[l
     for token in tokens:
         if ended:
             if not token.startswith("SUtility:"):
-                raise FormatError(f"expected nothing after -2; got {_seen(token)}", line)
+                raise FormatError(f"expected nothing after -2; got {quoted(token)}", line)
             left_out.add("utilities")
         elif re.fullmatch("<-?[0-9]+>", token):
             left_out.add("times")
@@ -603,7 +599,7 @@ def _sequence_of(tokens: Sequence[str], left_out: set[str], line: int) -> list[l
                 left_out.add("utilities")
             current.append(item[1])
         else:
-            raise FormatError(f"an item must be a whole number; got {_seen(token)}", line)
+            raise FormatError(f"an item must be a whole number; got {quoted(token)}", line)
     if current or not ended:
         raise FormatError("a sequence must end in -1 -2", line)
     return sets
@@ -627,7 +623,7 @@ def uniq_cells(lines: Lines) -> CountedCells:
                 continue
             parts = COUNTED.fullmatch(row.rstrip())
             if parts is None:
-                raise FormatError(f"expected a count and a string; got {_seen(row.strip())}", line)
+                raise FormatError(f"expected a count and a string; got {quoted(row.strip())}", line)
             cells.append((parts[2] or "").strip())
             counts.append(parts[1])
             numbers.append(line)
@@ -667,7 +663,7 @@ def abbadingo_cells(lines: Lines, label: str, notes: list[str]) -> Cells:
             if not is_labelled(row):
                 raise FormatError(
                     "expected a label, a length and that many symbols; got "
-                    f"{plural(max(len(tokens) - 2, 0), 'symbol')} in {_seen(row.strip())}",
+                    f"{plural(max(len(tokens) - 2, 0), 'symbol')} in {quoted(row.strip())}",
                     line,
                 )
             symbols = tokens[2:]
@@ -695,7 +691,7 @@ def abbadingo_cells(lines: Lines, label: str, notes: list[str]) -> Cells:
         [f"{name} ({plural(count, 'string')})" for name, count in labels.most_common()], most=8
     )
     if label and not labels[label]:
-        raise FormatError(f"no string has the label {_seen(label)}; the labels are {found}")
+        raise FormatError(f"no string has the label {quoted(label)}; the labels are {found}")
     notes.append(_label_note(label, labels, found))
     if has_attributes:
         notes.append("Attributes of symbols are left out.")
@@ -708,7 +704,7 @@ def _label_note(label: str, labels: Mapping[str, int], found: str) -> str:
     if len(labels) == 1:
         return f"Labels are left out: {found}."
     if label:
-        return f"Only the strings with the label {_seen(label)} are read; the labels are {found}."
+        return f"Only the strings with the label {quoted(label)} are read; the labels are {found}."
     return (
         f"Labels are left out: {found}. The strings of all labels are read; to read only some, set "
         f"the format to abbadingo and the label to {next(iter(labels))}. fit-values learns labels."
@@ -718,6 +714,7 @@ def _label_note(label: str, labels: Mapping[str, int], found: str) -> str:
 def _without_attribute(symbol: str, line: int) -> str:
     if not ATTRIBUTED.fullmatch(symbol):
         raise FormatError(
-            f"expected a symbol with an attribute, as in the lines above; got {_seen(symbol)}", line
+            f"expected a symbol with an attribute, as in the lines above; got {quoted(symbol)}",
+            line,
         )
     return symbol.split("/", 1)[0]

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import FormatError, check_types, plural
+from ..errors import FormatError, check_types, plural, quoted
 from ..limits import WHOLE_FILE, check_limit
 from ..models.wfa import WFA
 from ..rounding import format_apart
 from ..strings.words import Alphabet, FloatArray, Words, check_symbols
 from .recognition import MODEL, SOLUTION, check_kind
-from .string_files import bytes_of, clean, finite, first_rows, line_blocks, positive_count, quoted
+from .string_files import bytes_of, clean, finite, first_rows, line_blocks, positive_count
 
 # section of a model file -> number of indices of an entry
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}

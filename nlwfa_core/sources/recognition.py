@@ -1068,7 +1068,7 @@ def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Eve
                 order = moments[0]
     if reading.order_column:
         order = columns.index(reading.order_column, "the order (order_column)")
-    if len({case, event, order}) < 3 and (case == event or order in (case, event)):
+    if case == event or order in (case, event):
         raise FormatError(
             f"cases, events and their order can't be in the same column; {columns.seen}"
         )

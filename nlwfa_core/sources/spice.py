@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import limits
-from ..errors import FormatError, RecipeError, check_types, plural
+from ..errors import FormatError, RecipeError, check_types, plural, quoted
 from ..limits import check_at_most
-from ..metrics.next_symbols import TOP, discounts
+from ..metrics.next_symbols import TOP
 from ..metrics.ranking import END, NO_SYMBOL, Targets
 from ..strings.words import Alphabet, IntArray, whole_numbers
 from .reading import Reading
@@ -38,7 +38,6 @@ from .string_files import (
     finite,
     first_rows,
     line_blocks,
-    quoted,
     read_strings,
 )
 
@@ -192,41 +191,6 @@ def targets_reading(targets: Targets) -> str:
     'read as a SPiCe target file: 2 lines'
     """
     return f"read as a SPiCe target file: {plural(len(targets), 'line')}"
-
-
-def write_targets(targets: Targets, alphabet: Alphabet | None = None) -> str:
-    """Write targets as a file that `read_targets` reads back unchanged.
-
-    >>> write_targets(Targets.of([3, -1]))
-    '1.0 3 1.0\\n1.0 -1 1.0\\n'
-
-    `alphabet`: the names to write for the symbols; by default, their numbers.
-
-    Raises RecipeError if a symbol has no name, or one that can't be written in such a file.
-    """
-    names = _written(targets.symbols, alphabet)
-    pairs = [
-        f"{name} {probability!r}"
-        for name, probability in zip(names, targets.probabilities.tolist(), strict=True)
-    ]
-    rows = zip(
-        targets.best_gains.tolist(),
-        targets.offsets.tolist(),
-        targets.offsets[1:].tolist(),
-        strict=False,
-    )
-    return "".join(f"{gain!r} {' '.join(pairs[start:end])}\n" for gain, start, end in rows)
-
-
-def best_gain(probabilities: npt.ArrayLike) -> float:
-    """Compute the largest possible gain of a ranking a₁, a₂ …, Σ_{j ≤ 5} p(a_j) / log₂(j + 1),
-    which begins a line of targets.
-
-    >>> best_gain([0.25, 0.5, 0.25])
-    0.7827324383928644
-    """
-    top = np.sort(np.asarray(probabilities, dtype=np.float64))[::-1][:TOP]
-    return float(top @ discounts(len(top)))
 
 
 @check_types

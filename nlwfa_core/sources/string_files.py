@@ -33,7 +33,7 @@ from typing import AnyStr, Self
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, RecipeError, check_types, listed, plural
+from ..errors import FormatError, RecipeError, check_types, listed, plural, quoted
 from ..files import LAB_FOLDER, read_capped
 from ..limits import WHOLE_FILE, check_at_most, check_limit
 from ..strings.plain import hold_tokens
@@ -278,11 +278,6 @@ def _empty_file(num_bytes: int) -> FormatError:
 
 
 # Numbers, and pieces of text quoted in errors
-
-
-def quoted(text: str) -> str:
-    """Quote a piece of a file for an error message, shortened if it is long."""
-    return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
 def _check_length(length: int, line: int) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import limits
-from ..errors import FormatError, RecipeError, check_types
+from ..errors import FormatError, RecipeError, check_types, quoted
 from ..hankel.valued_strings import ValuedStrings
 from ..strings.words import Alphabet, FloatArray, Words, distinct
 from .letters import symbol_notes
@@ -30,7 +30,6 @@ from .string_files import (
     first_rows,
     line_blocks,
     new_symbol_notes,
-    quoted,
     symbols_of,
 )
 

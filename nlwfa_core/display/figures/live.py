@@ -73,7 +73,7 @@ def loss_options(
             "lineStyle": {"width": 2.5},
             "color": colour,
         }
-        data = [[epoch, loss, format_significant(loss)] for epoch, loss in points]
+        data = [_point(epoch, loss) for epoch, loss in points]
         series.append({"type": "line", "name": stage, "data": data, **TEXT_IN_TOOLTIP, **look})
     if linear_loss is not None and "factorisation" in curves:
         series.append(

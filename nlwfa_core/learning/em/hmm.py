@@ -22,6 +22,7 @@ from ...models.wfa import WFA
 from ...rounding import on_one_thread
 from ...strings.sample import Sample
 from ...strings.words import FloatArray, IntArray
+from ..names import PSEUDO_COUNT
 from ..progress import CancelCheck, Report, never, silent
 from .loop import Loop
 from .prefix_tree import Level, Models, PrefixTree, added, with_equal_shares
@@ -150,7 +151,7 @@ class EM:
     """
 
     iterations: int = 500
-    pseudo_count: float = 0.1
+    pseudo_count: float = PSEUDO_COUNT
     patience: int = 20
     seed: int = 0
 

@@ -16,8 +16,9 @@ from functools import reduce
 import numpy as np
 from scipy import sparse
 
+from ...models.nlwfa import activate
 from ...strings.words import FloatArray
-from .losses import Error, SparseRows, activate, backward, before, forward
+from .losses import Error, SparseRows, backward, before, forward
 
 # How far Y D is from H: one of the functions of `losses`.
 ErrorOf = Callable[[SparseRows, FloatArray, FloatArray], Error]

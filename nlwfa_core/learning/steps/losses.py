@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
+from ...models.nlwfa import activate
 from ...strings.words import FloatArray
 
 LAST_LAYER_RIDGE = 1e-8
@@ -32,11 +33,6 @@ class Error(NamedTuple):
     value: float
     Y: FloatArray  # (num_rows, width)
     D: FloatArray  # (width, n)
-
-
-def activate(values: FloatArray, nonlinear: bool) -> FloatArray:
-    """θ: tanh, or the identity."""
-    return np.tanh(values) if nonlinear else values
 
 
 def before(gradient: FloatArray, outputs: FloatArray, nonlinear: bool) -> FloatArray:

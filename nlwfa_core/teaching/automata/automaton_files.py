@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-import zlib
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -20,7 +19,7 @@ from ...errors import RecipeError
 from ...export.automaton_formats import jflap
 from ...export.downloads import saved_files
 from ...export.tikz import tikz
-from ...files import from_json
+from ...files import UNREADABLE_ZIP, from_json
 from ...limits import check_at_most
 from ...models.algebra import trim
 from ...models.model_files import MODEL_FILES, load
@@ -105,15 +104,7 @@ def _from_archive(data: bytes) -> WFA:
                 raise RecipeError(str(error).replace(f" in {folder}", "")) from None
     except RecipeError:
         raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-        OSError,
-    ) as error:
+    except UNREADABLE_ZIP as error:
         raise RecipeError(f"the zip archive can't be read: {error}") from None
     if not isinstance(model, WFA):
         raise RecipeError(

@@ -31,12 +31,12 @@ from nlwfa_core.metrics.testset import TestSet
 from nlwfa_core.models.ngram import Uniform
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.sources.random_automata import random_automaton
-from nlwfa_core.sources.spice import best_gain, targets_of, write_ranking, write_targets
+from nlwfa_core.sources.spice import targets_of, write_ranking
 from nlwfa_core.strings import trie as module
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.trie import Trie
 from nlwfa_core.strings.words import Alphabet, FloatArray, IntArray
-from tests.references import DATA
+from tests.references import DATA, best_gain, write_targets
 
 SPICE = DATA / "spice"
 WORDS = st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=12)
