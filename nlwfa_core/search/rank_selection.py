@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..metrics.score_table import CRITERIA, FLAT_WINS, SCORE_OF, SELECTION_METRI
 from ..metrics.seeds import badness
 from ..metrics.tables import format_score
 from ..metrics.testset import TestSet
+from ..models.model_files import LearnedModel
 from ..models.wfa import WFA
 from ..strings.plain import SampleLike, as_sample
 from ..strings.sample import Sample
@@ -117,23 +118,41 @@ def select_rank(
     base = recipe or Recipe()
     if metric in CRITERIA and not base.learning.learns_by_likelihood:
         raise RecipeError(f"{NEEDS_LIKELIHOOD}; got {base.learning.learner}")
-    recipes = [base.changed(learning=base.learning.changed(rank=rank)) for rank in ranks]
-    hankel = None
-    cache = FitCache()
     notes: list[str] = []
-    if base.learning.needs_hankel:
-        hankel = build_hankel(train, base.hankel)
-        for rank in ranks:  # all of them, before hours of training with the first
-            check_rank(hankel, rank)
-        notes += basis_notes(hankel, base.hankel)
-    scores: list[tuple[int, Scores]] = []
-    criteria: list[tuple[int, InformationCriteria]] = []
     stopping = None if validation is None else validation.sample
-    for number, (rank, one) in enumerate(zip(ranks, recipes, strict=True)):
-        report(Progress("ranks", number, len(recipes)))
+    models = _models(train, ranks, base, stopping, notes, report, cancelled)
+    if validation is None:
+        return _by_criterion(models, train, metric, notes)
+    return _by_score(models, validation, metric, notes)
+
+
+def _models(
+    train: Sample,
+    ranks: Sequence[int],
+    recipe: Recipe,
+    stopping: Sample | None,
+    notes: list[str],
+    report: Report,
+    cancelled: CancelCheck,
+) -> Iterator[tuple[int, LearnedModel]]:
+    """Learn with each rank, and add what has to be said of it to the notes.
+
+    `stopping`: the strings on which training stops early.
+    """
+    # all ranks are checked before hours of training with the first
+    learners = [recipe.learning.changed(rank=rank) for rank in ranks]
+    hankel = None
+    if recipe.learning.needs_hankel:
+        hankel = build_hankel(train, recipe.hankel)
+        for rank in ranks:
+            check_rank(hankel, rank)
+        notes += basis_notes(hankel, recipe.hankel)
+    cache = FitCache()
+    for number, (rank, learner) in enumerate(zip(ranks, learners, strict=True)):
+        report(Progress("ranks", number, len(ranks)))
         learned = fit(
             train if hankel is None else hankel,
-            one.learning,
+            learner,
             strings=None if hankel is None else train,
             validation=stopping,
             cache=cache,
@@ -141,18 +160,17 @@ def select_rank(
             cancelled=cancelled,
         )
         notes += (f"Rank {rank}: {message}" for message in learned.report.messages)
-        if validation is not None:
-            scores.append((rank, evaluate(learned.model, validation)))
-            continue
-        values = information_criteria(learned.model, train)
-        criteria.append((rank, values))
-        if values.why_undefined:
-            notes.append(f"Rank {rank}: {CRITERIA[metric]} undefined: {values.why_undefined}.")
-        if not isinstance(learned.model, WFA) and WEIGHTS_COUNT not in notes:
-            notes.append(WEIGHTS_COUNT)
-    if validation is None:
-        best = best_by_criterion(criteria, metric)
-        return RankSelection(best, metric, (), tuple(notes), tuple(criteria))
+        yield rank, learned.model
+
+
+def _by_score(
+    models: Iterable[tuple[int, LearnedModel]],
+    validation: TestSet,
+    metric: str,
+    notes: list[str],
+) -> RankSelection:
+    """Choose by a score on validation strings."""
+    scores = tuple((rank, evaluate(model, validation)) for rank, model in models)
     if metric == "log2_pauto" and not validation.target_is_true:
         notes.append(FLAT_WINS)
     best = best_rank(scores, metric)
@@ -161,7 +179,23 @@ def select_rank(
             f"No rank has a finite {metric}, so rank {best} was chosen by its number of "
             "weights of 0; choose by wer instead."
         )
-    return RankSelection(best, metric, tuple(scores), tuple(notes))
+    return RankSelection(best, metric, scores, tuple(notes))
+
+
+def _by_criterion(
+    models: Iterable[tuple[int, LearnedModel]], train: Sample, metric: str, notes: list[str]
+) -> RankSelection:
+    """Choose by AIC or BIC on the training strings."""
+    criteria: list[tuple[int, InformationCriteria]] = []
+    for rank, model in models:
+        values = information_criteria(model, train)
+        criteria.append((rank, values))
+        if values.why_undefined:
+            notes.append(f"Rank {rank}: {CRITERIA[metric]} undefined: {values.why_undefined}.")
+        if not isinstance(model, WFA) and WEIGHTS_COUNT not in notes:
+            notes.append(WEIGHTS_COUNT)
+    best = best_by_criterion(criteria, metric)
+    return RankSelection(best, metric, (), tuple(notes), tuple(criteria))
 
 
 def best_rank(scores: Sequence[tuple[int, Scores]], metric: str) -> int:
