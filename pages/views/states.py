@@ -411,7 +411,11 @@ def overlay(context: Context, picture: Picture) -> None:
 
 
 def automaton(context: Context) -> None:
-    """Draw a WFA, which may be the true model, as a weighted graph; nothing if no model is one."""
+    """Draw a WFA, which may be the true model, as a weighted graph; nothing if no model is one.
+
+    The walk draws every arrow, of up to 10 states. This graph has up to 15, because it leaves out
+    weak arrows.
+    """
     alphabet = context.data.alphabet
     trained = {name: result.model for name, result in context.results.items()}
     models = {
