@@ -22,6 +22,8 @@ MAX_SVG_POINTS = 3000  # beyond that, points are drawn by WebGL
 # colour of the second model in an overlay, whose states are moved onto those of the first
 SECOND_COLOUR = "#E69F00"
 MAX_WRITTEN = 12  # prefixes of a followed string that are written beside their points
+MOST_NAMES = 3  # of prefixes beside one point
+SAME_PLACE = 0.02  # the share of the picture within which points count as one
 
 
 def states_figure(
@@ -110,19 +112,16 @@ def states_figure(
     if trajectory is not None:
         points, steps = trajectory
         last = len(points) - 1
-        written = [
-            name if last <= MAX_WRITTEN or step in (0, last) else ""
-            for step, name in enumerate(plain(steps))
-        ]
+        extent = np.abs(coordinates).max(initial=0.0)
         path_size = size if three else size + 2
         traces.append(
             (go.Scatter3d if three else go.Scatter)(
                 **axes_of(points),
                 mode="lines+markers+text",
-                text=written,
+                text=_labels(points[:, : 3 if three else 2], plain(steps), extent),
                 customdata=plain(steps),
                 textposition="top center",
-                textfont=MONOSPACE | {"size": 14, "color": MARK},
+                textfont=MONOSPACE | {"size": 14},
                 line={"color": MARK, "width": 3},
                 marker={
                     "color": MARK,
@@ -135,6 +134,26 @@ def states_figure(
             )
         )
     return _with_axes(traces, projection, three, LEGEND | {"title": {"text": colour_title}})
+
+
+def _labels(points: FloatArray, names: Sequence[str], extent: float) -> list[str]:
+    """Return what is written beside each point of a path: the names of all points there, once.
+
+    Of a long path, only the names of the places of its ends are written.
+    """
+    last = len(points) - 1
+    places = np.round(points / (SAME_PLACE * extent or 1.0))
+    there: dict[tuple[float, ...], list[int]] = {}
+    for step, place in enumerate(places.tolist()):
+        if last <= MAX_WRITTEN or step in (0, last):
+            there.setdefault(tuple(place), []).append(step)
+    labels = [""] * len(points)
+    for steps in there.values():
+        written = [names[step] for step in steps]
+        if len(written) > MOST_NAMES:
+            written[1:-1] = ["…"]
+        labels[steps[-1]] = ", ".join(written)
+    return labels
 
 
 def overlay_figure(

@@ -79,6 +79,14 @@ def test_the_path_of_a_string_is_a_line_through_the_states_of_its_prefixes(three
         assert "<b>" not in json.dumps(figure.to_plotly_json(), default=str)
 
 
+def test_prefixes_at_one_place_are_written_once() -> None:
+    points = np.array([[1.0, 0.0], [0.0, 1.0], *[[0.0, 0.0]] * 4, [0.0, 1.0]])
+    figure = states_figure(
+        points, project(points, 2), ["u"] * 7, [1] * 7, "length", (points, list("λabcdef"))
+    )
+    assert list(figure.data[-1].text) == ["λ", "", "", "", "", "b, …, e", "a, f"]
+
+
 def test_two_models_points_are_joined_prefix_by_prefix() -> None:
     points = np.random.default_rng(0).normal(size=(6, 3))
     projection = project(points)
