@@ -374,8 +374,10 @@ def test_a_network_of_many_symbols_is_given_up_if_it_would_take_too_long(
 def test_ranks_grow_where_fit_grows_them(
     num_symbols: int, grows: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("FRESH", "GROWN", "LAST_ROUNDS"):  # that is quicker
+    for name in ("FRESH", "GROWN", "LAST_ROUNDS"):  # that is quicker, and so are few generations
         monkeypatch.setattr(f"nlwfa_core.learning.likelihood.path.{name}", 1)
+    generations = (Generation(1, 1, 3e-3, 0),)
+    monkeypatch.setattr("nlwfa_core.learning.likelihood.many_symbols.GENERATIONS", generations)
     letters = Alphabet(tuple("abcdefghijklmnopqrstu"[:num_symbols]))
     train = Sample.of(Words.of([(0, 1), (0, 2), (1,)]), letters)
     cache = FitCache()
