@@ -1,4 +1,4 @@
-"""Compares the library with named opponents and with the machine's limits: `python -m benchmarks`.
+"""Compare the library with named opponents and with the machine's limits: `python -m benchmarks`.
 
 README.md explains how to read the report."""
 

@@ -1,4 +1,4 @@
-"""Compares the training of networks by likelihood, rank by rank, with that of a GRU of as many
+"""Compare the training of networks by likelihood, rank by rank, with that of a GRU of as many
 units.
 """
 

@@ -1,4 +1,4 @@
-"""Compares EM of an HMM, hmmlearn's and ours, with EM of a PFA and spectral learning: time and
+"""Compare EM of an HMM, hmmlearn's and ours, with EM of a PFA and spectral learning: time and
 scores, with as many states.
 
 Results are not checked for equality: spectral models are different, and the two EMs start from
@@ -104,7 +104,8 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
     notes = [
         "Theirs ran once. The HMM emits an end symbol after each string. EM maximises the "
         "likelihood; SP matches moments. "
-        "A PFA has num_symbols times the moves of an HMM. "
-        f"{len(words)} test strings as drawn; Pauto with the exact probabilities over the rows.",
+        "A PFA has num_symbols times as many transition probabilities as an HMM. "
+        f"The scores are on {len(words)} test strings, as drawn; Pauto uses their exact "
+        "probabilities.",
     ]
     return Table(title, columns=columns, rows=rows, notes=notes)

@@ -1,4 +1,4 @@
-"""Compares state merging, AALpy's ALERGIA and ours: time, states found and the score of the model,
+"""Compare state merging, AALpy's ALERGIA and ours: time, states found and the score of the model,
 on strings of random PDFAs.
 
 Results are not checked for equality: ALERGIA compares two states symbol by symbol, by Hoeffding's

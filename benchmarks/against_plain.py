@@ -1,5 +1,5 @@
-"""Compares training steps, whole trainings and the default lesson with a plain implementation of
-the paper.
+"""Compare training steps, whole trainings and the default lesson with a plain implementation of the
+paper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares an epoch of the refinement by likelihood with a plain recurrent training on the same
+"""Compare an epoch of the refinement by likelihood with a plain recurrent training on the same
 batches.
 """
 

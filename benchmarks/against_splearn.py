@@ -1,4 +1,4 @@
-"""Compares Hankel estimation, spectral learning and weights with scikit-splearn's, after checking
+"""Compare Hankel estimation, spectral learning and weights with scikit-splearn's, after checking
 that results are equal.
 """
 
@@ -211,10 +211,10 @@ def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> 
         (
             "Theirs is what `fit` does before the SVD. It can't choose a basis by frequency, "
             "so it is given ours, as sets.",
-            "Dense matrices are filled faster than its default sparse ones, but their fit "
-            "has an inexact, randomised SVD.",
-            "“Dictionaries given”: it is given its counts of strings, prefixes and suffixes; "
-            "ours still chooses the basis.",
+            "It fills dense matrices faster than its default sparse ones, but then fits with an "
+            "inexact, randomised SVD.",
+            "“Dictionaries given”: scikit-splearn is given its counts of strings, prefixes and "
+            "suffixes; ours still chooses the basis.",
         )
     )
     if opponents is None:

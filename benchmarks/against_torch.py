@@ -1,4 +1,4 @@
-"""Compares the training of a GRU and of an LSTM with the same network that calls torch's own layer
+"""Compare the training of a GRU and of an LSTM with the same network that calls torch's own layer
 and cross-entropy.
 """
 
@@ -36,7 +36,7 @@ class Plain(Network):
 
 
 def gradients(work: Work, kind: str, num_states: int, num_batches: int, repeats: int) -> Comparison:
-    """Time the loss and the gradient of some batches, on both sides with numbers of 32 bits."""
+    """Time the loss and the gradient of some batches, with 32-bit floats on both sides."""
     drawn = list(islice(batches(work.sample(), np.random.default_rng(0)), num_batches))
 
     def network(side: type[Network], dtype: torch.dtype) -> Network:

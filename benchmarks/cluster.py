@@ -1,4 +1,4 @@
-"""Runs sweeps and counts strings on a Dask cluster of this machine's processes, one of which is
+"""Run sweeps and count strings on a Dask cluster of this machine's processes, one of which is
 killed.
 
 `python -m benchmarks.cluster` (needs Dask) checks that a disturbed sweep gives the same table as an

@@ -1,4 +1,4 @@
-"""Measures how much processor time Explore's script takes for a frame while the rank is dragged.
+"""Measure how much processor time Explore's script takes for a frame while the rank is dragged.
 
 `python -m benchmarks.dragging [--repeats 3]` (needs Debian's chromium and the packages of `make
 test`) prints a table. The cut is dragged through all ranks and back, at 1440 × 900. Only frames

@@ -1,4 +1,4 @@
-"""Measures how well models learn functions that are not distributions: squares of automata, and
+"""Measure how well models learn functions that are not distributions: squares of automata, and
 functions with missing values.
 
 Every error is a root mean square over strings that no model was trained on, divided by the same

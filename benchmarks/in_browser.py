@@ -1,4 +1,4 @@
-"""Measures how long a person waits in a real browser: for the first page, and after changing the
+"""Measure how long a person waits in a real browser: for the first page, and after changing the
 rank in the sidebar or by the cut.
 
 `python -m benchmarks.in_browser [--repeats 9]` (needs Debian's chromium and the packages of `make

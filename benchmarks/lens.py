@@ -1,4 +1,4 @@
-"""Measures the bytes that the lens sends: `python -m benchmarks.lens [--sizes 1000 5000] [--layer
+"""Measure the bytes that the lens sends: `python -m benchmarks.lens [--sizes 1000 5000] [--layer
 H]`.
 
 A real browser opens the Hankel page of Dyck strings, and the sizes of all websocket frames and

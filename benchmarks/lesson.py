@@ -1,4 +1,4 @@
-"""Compares the whole default lesson (strings → H → four learners → all scores) with a plain
+"""Compare the whole default lesson (strings → H → four learners → all scores) with a plain
 implementation of the paper.
 """
 

@@ -1,4 +1,4 @@
-"""Compares our kernels with the machine's limits: float64 matrix products and memory bandwidth."""
+"""Compare our kernels with the machine's limits: float64 matrix products and memory bandwidth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures how long the server computes for a rerun of Compare and of History when there are 200
+"""Measure how long the server computes for a rerun of Compare and of History when there are 200
 runs.
 
 `python -m benchmarks.many_runs [--repeats 9]` (needs the packages of `make test`) prints a table.

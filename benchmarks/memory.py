@@ -1,5 +1,5 @@
-"""Measures the server's memory before, during and after a large upload: `python -m
-benchmarks.memory [--megabytes 50]`.
+"""Measure the server's memory before, during and after a large upload: `python -m benchmarks.memory
+[--megabytes 50]`.
 
 A first visitor uploads a small file and looks at some pages; the server then holds what it loads
 only once. A second visitor uploads random strings, looks at the same pages and closes the browser.

@@ -1,4 +1,4 @@
-"""Runs scikit-splearn, hmmlearn and AALpy in a virtual environment of their own, through a pipe.
+"""Run scikit-splearn, hmmlearn and AALpy in a virtual environment of their own, through a pipe.
 
 scikit-splearn is from 2018 and needs an older numpy than ours, so it needs another process.
 """

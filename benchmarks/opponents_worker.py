@@ -1,4 +1,4 @@
-"""Runs in the opponents' own virtual environment: reads a JSON request from each line and writes a
+"""Run in the opponents' own virtual environment: read a JSON request from each line and write a
 JSON answer.
 
 It imports nothing from this project. Times are measured here, around the opponent's calls, so they

@@ -1,4 +1,4 @@
-"""Measures how cost grows with strings, symbols and the basis, and the cost of each step over a
+"""Measure how cost grows with strings, symbols and the basis, and the cost of each step over a
 large alphabet.
 """
 

@@ -261,8 +261,8 @@ def _recurrent(plan: Plan) -> Table:
             for kind in ("GRU", "LSTM")
         )
     table.notes.append(
-        "Both sides begin with the same weights, read the same batches, and have numbers of "
-        "32 bits when they are timed."
+        "Both sides start from the same weights, read the same batches and, when timed, use "
+        "32-bit floats."
     )
     return table
 
@@ -272,7 +272,10 @@ def _likelihood(plan: Plan) -> Table:
     dyck = work.dyck(60, num_words=200) if plan.is_quick else work.dyck(2_000, num_words=2_000)
     largest, training = (1, Training(updates=4)) if plan.is_quick else (5, Training())
     table.comparisons.extend(against_gru.ranks(dyck, largest, training))
-    table.notes.append("Each side trains once, by its defaults; the strings scored are new.")
+    table.notes.append(
+        "Each side trains once with its default settings; the strings scored are not training "
+        "strings."
+    )
     return table
 
 

@@ -1,4 +1,4 @@
-"""Measures the overhead of a sweep, and the speed-up by a second process.
+"""Measure the overhead of a sweep, and the speed-up by a second process.
 
 `python -m benchmarks.sweep` makes 400 small runs in one process, then 408 longer ones in one and in
 two processes, and some in bare processes without a sweep, which show what the machine allows. It

@@ -25,7 +25,7 @@ with widgets.errors_as_messages():
             "Hankel matrix and rank",
             "By hand",
             "Strings",
-            "Learn it back",
+            "Learn it again",
             *LOOKED_AT.values(),
             "Files",
         ],

@@ -1,4 +1,4 @@
-"""Compares a basis by matching with one by frequency, at equal size.
+"""Compare a basis by matching with one by frequency, at equal size.
 
 `python -m studies.bases --data DIR` prints a row for each problem, statistic and size: the
 structural rank of the block with the most frequent prefixes and suffixes, and SP's word error rate

@@ -1,4 +1,4 @@
-"""Compares classifiers of strings: one model for each label, linear or nonlinear, an n-gram or a
+"""Compare classifiers of strings: one model for each label, linear or nonlinear, an n-gram or a
 GRU.
 
 `python -m studies.classification [--sets tomita languages promoters] [--seeds 10]

@@ -1,4 +1,4 @@
-"""Runs the problems of two competitions, PAutomaC and SPiCe, and writes a page that compares the
+"""Run the problems of two competitions, PAutomaC and SPiCe, and write a page that compares the
 results with published figures.
 
 PAutomaC (Verwer, Eyraud, de la Higuera 2014) asks for the probabilities of test strings. Its score

@@ -1,5 +1,5 @@
-"""Compares NL-WFA, refined by likelihood, with every linear model of as many states on Dyck
-strings, seed by seed.
+"""Compare NL-WFA, refined by likelihood, with every linear model of as many states on Dyck strings,
+seed by seed.
 
 `python -m studies.dyck_states [--states 5] [--strings 20000] [--seeds 10]` prints a line for
 each seed, and means with 95 % intervals. The linear model is the best on the test strings of all

@@ -1,4 +1,4 @@
-"""Compares SP with the three networks, trained to convergence, on Dyck strings, seed by seed.
+"""Compare SP with the three networks, trained to convergence, on Dyck strings, seed by seed.
 
 `python -m studies.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis
 1000] [--optimizer lbfgs] [--starts 1]` prints a line for each model, and then, for each rank and

@@ -1,4 +1,4 @@
-"""Compares networks that are trained by likelihood with SP, with PFA by EM (the linear model of the
+"""Compare networks that are trained by likelihood with SP, with PFA by EM (the linear model of the
 same objective), with a 5-gram, an HMM and a GRU, rank by rank, on several samples of a source.
 
 `python -m studies.networks_by_likelihood [--source dyck] [--first 711] [--seeds 10] [--ranks 8]

@@ -1,4 +1,4 @@
-"""Asks whether SPiCe's public targets follow the training strings.
+"""Ask whether SPiCe's public targets follow the training strings.
 
 `python -m studies.spice_targets --data DIR [--problems 14,6]` prints, for each problem, NDCG5 of
 n-grams on beginnings of held-out training strings and on the public prefixes. Then come two

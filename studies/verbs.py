@@ -1,4 +1,4 @@
-"""Compares networks by likelihood for many symbols with other models on verbs (SPiCe 4).
+"""Compare networks by likelihood for many symbols with other models on verbs (SPiCe 4).
 
 `python -m studies.verbs --data FOLDER [--ranks 10 20 50] [--learners both.non SP GRU]` prints the
 word error rate and the bits per symbol of each model on the validation strings, and the processor

@@ -1,4 +1,4 @@
-"""Reads from the syntax tree which module imports what."""
+"""Read from the syntax tree which module imports what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that the benchmarks run and that their results are equal, however fast."""
+"""Test that the benchmarks run and that their results are equal, however fast."""
 
 from __future__ import annotations
 

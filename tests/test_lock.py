@@ -1,4 +1,4 @@
-"""Tests the lock file for deployment: it pins all that the lab needs and nothing else, with hashes
+"""Test the lock file for deployment: it pins all that the lab needs and nothing else, with hashes
 and without addresses.
 """
 

@@ -1,4 +1,4 @@
-"""Tests that mutants are found again after their code was reformatted, changed or moved."""
+"""Test that mutants are found again after their code was reformatted, changed or moved."""
 
 from __future__ import annotations
 

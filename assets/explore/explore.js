@@ -13,9 +13,9 @@ const SORTING_MS = 1400; // while rows and columns of H travel
 const PREVIEW_MS = 200; // from one preview of a training to the next
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
 const DOES = {
-  "fac.non": "a bend in the compression",
-  "tran.non": "a bend in every step",
-  "both.non": "a bend in both",
+  "fac.non": "a curve in the compression",
+  "tran.non": "a curve in every step",
+  "both.non": "a curve in both",
 };
 const LINEAR = ["SP", "PFA"];
 const COLOURS = { SP: "linear", PFA: "linear", "fac.non": "fac", "tran.non": "tran", "both.non": "both" };
@@ -1980,7 +1980,7 @@ class Explore {
       );
       const text = !lane
         ? learner === "SP" && name === "nonlinear"
-          ? "no curve: the same"
+          ? "no curve: same as linear"
           : "nothing to draw"
         : reached(lane);
       line.append(mark, text);
@@ -2356,8 +2356,10 @@ class Explore {
     const patterns = rank === 1 ? "a multiple of one pattern" : `a sum of ${rank} patterns`;
     const linear =
       state.linear === "SP"
-        ? "those of the largest singular values. They go to what is frequent. A row that would need another pattern gets " +
-          "weight 0, exactly: it is lost, whatever follows."
+        ? "those of the largest singular values, which describe what is frequent. " +
+          (material.ladder.isNested
+            ? "A row that needs any other pattern becomes exactly 0: it is lost, whatever follows."
+            : "What a row has of other patterns is lost.")
         : "chosen by EM so that the training strings are likely. No weight is below 0, so no row is lost: rows that " +
           "would need other patterns are blurred into those there are.";
     return [
@@ -2366,8 +2368,8 @@ class Explore {
       html("p", `${blocks} In a linear model each row is ${patterns}, ${linear}`),
       html(
         "p",
-        "With a bend (tanh) a row need not be a sum of patterns: several kinds of beginnings share the same few numbers, " +
-          "and rare ones keep some weight, blurred. Where there are states enough for all that was seen, a bend buys " +
+        "With a curve (tanh) a row need not be a sum of patterns: several kinds of beginnings share the same few numbers, " +
+          "and rare ones keep some weight, blurred. Where there are enough states for all that was seen, a curve gains " +
           "nothing, and it may cost: a nonlinear model is harder to train.",
       ),
       html(
@@ -2410,8 +2412,8 @@ class Explore {
       html(
         "p",
         (material.hasTruth ? "TV: total variation over the distinct test strings, from 0 (the truth) to 1 (nothing in common). " : "") +
-          "WER: word error rate. Bits: a symbol. Both count the end of a string. ±: how far other test strings may move " +
-          "a score (95%). Weight 0, below 0: how many test strings have such a weight.",
+          "WER: word error rate. Bits: bits per symbol. WER and bits also count the end of a string. ±: how far other test " +
+          "strings may move a score (95%). Weight 0, below 0: how many test strings have such a weight.",
       ),
       list,
     ];

@@ -5,7 +5,7 @@
 const LEVEL = 0.1; // scores that differ by less than this share of the larger one are level
 const LEVEL_BITS = 0.02; // bits per symbol that differ by less are level
 const SCORE = { variation: 0, errors: 1, bits: 2 }; // places in a list of scores
-const SCORE_TEXTS = ["distance to the truth ", "next symbols guessed wrong ", "bits a symbol "];
+const SCORE_TEXTS = ["distance to the truth ", "next symbols guessed wrong ", "bits per symbol "];
 const HOLDS_NOTHING = 0.8; // an error ‖H − Ĥ‖ / ‖H‖ above which Ĥ is not like H
 
 const states = (rank) => (rank === 1 ? "1 state" : `${rank} states`);
@@ -175,10 +175,10 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
   return begin + gain(linearSide, nonlinearSide, less, which);
 }
 
-// What the better model has less, as loud for either.
+// How much less the better model has, in the same words for either.
 function gain([subject, isMany], [, , other], less, which) {
   const than = other ? ` than ${other}` : "";
-  const what = ["less error", "fewer wrong guesses", "fewer bits a symbol"][which];
+  const what = ["less error", "fewer wrong guesses", "fewer bits per symbol"][which];
   return `${subject} ${isMany ? "have" : "has"} ${less} ${what}${than}`;
 }
 

@@ -636,7 +636,7 @@ class Lens {
     if (sy < this.labelsFrom) say(`← ${this.data.row}, by frequency`, 13 * this.scale, plot.top, -Math.PI / 2, Infinity, false);
   }
 
-  // Both axes have one unit: distances between points are right.
+  // Both axes have the same unit: distances between points are right.
   pointPlace(row) {
     if (!this.points) this.drawPoints();
     const { unit, left, top } = this.points;

@@ -55,13 +55,14 @@ function scrollTo(targets) {
   const boxes = targets.map((element) => element.getBoundingClientRect());
   const first = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
-  const head = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
-  const dock = card.getBoundingClientRect();
-  const end = dock.right < innerWidth ? innerHeight : dock.top; // beside the page, or a sheet over its lower part
+  const visibleTop = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().bottom ?? 0;
+  const cardBox = card.getBoundingClientRect();
+  // The card is beside the page, or a sheet over its lower part.
+  const visibleBottom = cardBox.right < innerWidth ? innerHeight : cardBox.top;
   const heading = headingOf(main, first);
-  const top = bottom - heading + SPACE <= end - head ? heading : first;
-  if (top >= head && bottom <= end) return 0;
-  const distance = Math.round(top - head - SPACE);
+  const top = bottom - heading + SPACE <= visibleBottom - visibleTop ? heading : first;
+  if (top >= visibleTop && bottom <= visibleBottom) return 0;
+  const distance = Math.round(top - visibleTop - SPACE);
   main.scrollBy({ top: distance, behavior: "smooth" });
   return distance;
 }

@@ -7,6 +7,7 @@ const PAUSE_MS = 150; // after the last key, before Python hears the string
 const STEP_MS = 900; // of the play button
 const KEYS = { ArrowRight: "step", ArrowLeft: "back", Home: "first", End: "last", " ": "play" };
 const [SMALLEST_SCALE, LARGEST_SCALE] = [0.8, 1.15]; // of a drawing
+const LONGEST_ROD = 47; // of a bar, as a percentage of its height: nearly the half on one side of zero
 const LADDER = { width: 320, height: 208, left: 46, right: 12, top: 14, bottom: 34, zero: 26 };
 
 const walks = new Map(); // name -> Walk
@@ -212,7 +213,7 @@ class Walk {
       const middle = x - (columns[1].x - columns[0].x) / 2;
       return this.shape("line", { x1: middle, x2: middle, y1: 32, y2: height - 8 }, "divider");
     });
-    this.arrows = arrows.map(({ curve: [a, b, c, d], head, at, free, lines }) => {
+    this.arrows = arrows.map(({ curve: [a, b, c, d], head, at, hasRoom, lines }) => {
       const path = `M${a} C${b} ${c} ${d}`;
       const label = lines.map(([symbol, number], i) => {
         const text = this.shape("text", { x: at[0], y: at[1] + 16 * (i - (lines.length - 1) / 2) + 4.5 });
@@ -221,7 +222,7 @@ class Walk {
         return text;
       });
       const parts = [this.shape("path", { d: path }), this.shape("polygon", { points: head.join(" ") }), this.shape("path", { d: path }, "reach")];
-      return this.group(free ? "arrow" : "arrow crowded", ...parts, ...label);
+      return this.group(hasRoom ? "arrow" : "arrow crowded", ...parts, ...label);
     });
     this.nodes = nodes.map(({ x, y, label, caption, title: tip }, i) => {
       const parts = [this.shape("circle", { cx: x, cy: y, r: radius }), this.shape("circle", { cx: x, cy: y, r: radius }, "fill")];
@@ -269,6 +270,8 @@ class Walk {
     this.tape.replaceChildren(...tiles);
   }
 
+  // A bar has three elements: the well, with the zero line in its middle and the rod (`i`) that rises or falls from there;
+  // the value; and the name of the state.
   drawBars() {
     const { k, nodes, dots } = this.views[this.view];
     const bars = Array.from({ length: k }, (_, i) => {
@@ -357,7 +360,7 @@ class Walk {
     [...this.bars.children].forEach((bar, i) => {
       const [value, rod] = [state[i], bar.querySelector("i")];
       rod.classList.toggle("below", value < 0);
-      rod.style.height = `${largest ? (47 * Math.abs(value ?? 0)) / largest : 0}%`;
+      rod.style.height = `${largest ? (LONGEST_ROD * Math.abs(value ?? 0)) / largest : 0}%`;
       bar.querySelector(".value").textContent = state.length > 7 ? "" : written(value, 2);
       bar.title = `${bar.lastChild.textContent}: ${written(value, 6)}`;
     });

@@ -1,4 +1,4 @@
-"""Gives many hostile inputs to every reader, each reader in its own process.
+"""Give many hostile inputs to every reader, each reader in its own process.
 
 An input is a finding if it is neither accepted nor refused with RecipeError, takes more than a
 second, or takes more memory than promised. Findings are stored, and the exit code is then 1. For

@@ -1,5 +1,5 @@
-"""Gives one reader inputs guided by coverage: `PYTHONPATH=FOLDER python -m
-benchmarks.hostile.guided READER`, Atheris in FOLDER.
+"""Give one reader inputs guided by coverage: `PYTHONPATH=FOLDER python -m benchmarks.hostile.guided
+READER`, Atheris in FOLDER.
 
 The project does not require Atheris (libFuzzer): `pip install --target FOLDER atheris`. It sees
 which branches of `nlwfa_core` an input takes, keeps the inputs that take new ones, and changes them

@@ -132,8 +132,8 @@ class Report:
             "",
         ]
         lines += [
-            f"Over the hour's actions ({self.hour.num_actions:,} of them, "
-            f"{self.hour_share:.0%} of an hour's): " + _curve(self.hour_memory),
+            f"Memory over the hour's actions ({self.hour.num_actions:,} carried out, "
+            f"{self.hour_share:.0%}): " + _curve(self.hour_memory),
             "",
         ]
         if self.ramp:

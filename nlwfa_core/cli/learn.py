@@ -249,8 +249,8 @@ def _read_strings(
     max_distinct: int | None,
     symbols: Symbols,
 ) -> TrainingStrings:
-    """Read training strings and validation strings, if there are any, over one alphabet, with
-    notes.
+    """Read training strings and validation strings, if there are any, over the same alphabet,
+    with notes.
     """
     sample, notes = _read_training(train, reading, max_distinct, symbols)
     if validation is None:

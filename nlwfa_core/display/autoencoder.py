@@ -25,9 +25,9 @@ def network_drawing(
     `basis`: the prefixes and suffixes of H. `alphabet`: the symbols of the basis. `training`:
     whether the network is still being trained.
 
-    Returns "prefixes", "suffixes": labels of the rows and columns that are drawn. "whole":
-    [num_prefixes, num_suffixes] of H. The numbers of the network, under the names that they have
-    there. "training", "scale" and "colours".
+    Returns the fields of `network` under their own names, and "prefixes", "suffixes": labels of the
+    rows and columns that are drawn; "whole": [num_prefixes, num_suffixes] of H; "training", "scale"
+    and "colours".
     """
     num_rows, num_columns = len(network.inputs), len(network.outputs[0])
     return asdict(network) | {

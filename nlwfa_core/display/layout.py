@@ -53,7 +53,7 @@ class Arrow:
         The triangle of the arrow's head.
     label : point
         Centre of the label.
-    free : bool
+    has_room : bool
         Whether the label lies on nothing else.
     """
 
@@ -62,7 +62,7 @@ class Arrow:
     curve: tuple[Point, ...]
     head: tuple[Point, ...]
     label: Point
-    free: bool
+    has_room: bool
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def _with_room(layout: Layout, labels: Mapping[tuple[int, int], Sequence[str]]) 
     ]
     boxes = zip(layout.arrows, labels.values(), strict=True)
     points += [
-        _box(np.array(arrow.label), *label_size(lines)) for arrow, lines in boxes if arrow.free
+        _box(np.array(arrow.label), *label_size(lines)) for arrow, lines in boxes if arrow.has_room
     ]
     if not points:
         return layout
@@ -241,8 +241,8 @@ def _arrows(
         else [(_point(c, 0.5), False) for c in trimmed]
     )
     return tuple(
-        Arrow(i, j, *_drawn(curve), (float(position[0]), float(position[1])), free)
-        for (i, j), curve, (position, free) in zip(labels, trimmed, positions, strict=True)
+        Arrow(i, j, *_drawn(curve), (float(position[0]), float(position[1])), has_room)
+        for (i, j), curve, (position, has_room) in zip(labels, trimmed, positions, strict=True)
     )
 
 
@@ -377,9 +377,9 @@ def _label_positions(
         struck = (np.abs(centres[:, None] - points) < half).all(axis=2).sum(axis=1)
         cost = 100.0 * overlaps + struck + preference
         best = int(cost.argmin())
-        free = bool(cost[best] < 1)
-        positions.append((centres[best], free))
-        if free:
+        has_room = bool(cost[best] < 1)
+        positions.append((centres[best], has_room))
+        if has_room:
             taken.append(_box(centres[best], *(2 * half)))
     return positions
 

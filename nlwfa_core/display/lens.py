@@ -118,12 +118,12 @@ class MatrixChoice:
         block = self.block(hankel)
         if self.layer == "H":
             return block
-        near = (
+        estimate = (
             reconstruction(block, svd, self.rank)
             if model is None
             else model_block(model, hankel, self.after)
         )
-        return near if self.layer == "Ĥ" else residual(block, near)
+        return estimate if self.layer == "Ĥ" else residual(block, estimate)
 
 
 def reconstruction(block: sparse.csr_array, svd: TruncatedSVD, rank: int) -> LowRank:

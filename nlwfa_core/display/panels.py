@@ -50,7 +50,7 @@ def state_order(block: sparse.csr_array, left: FloatArray) -> StateOrder:
     """Order the rows and columns of a matrix by state.
 
     `block` (num_rows, num_columns). `left` (num_rows, k): a vector for each row: rows whose vectors
-    have one direction have one state.
+    have the same direction have the same state.
 
     >>> order = state_order(
     ...     sparse.csr_array(np.array([[0, 2.0], [3, 0], [0, 1], [0, 0]])), np.eye(4)

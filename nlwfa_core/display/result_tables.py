@@ -137,10 +137,14 @@ def weight_warnings(models: Mapping[str, Model], word: Word, data: Data) -> tupl
     new = sorted(
         {data.alphabet.symbols[symbol] for symbol in word if symbol not in training_symbols}
     )
-    if new:
+    if len(new) == 1:
         sentences.append(
-            f"No training string contains {', '.join(new)}, so the models have learned "
-            "nothing about it."
+            f"No training string contains {new[0]}, so the models have learned nothing about it."
+        )
+    elif new:
+        sentences.append(
+            f"Symbols that no training string contains: {', '.join(new)}. The models have learned "
+            "nothing about them."
         )
     weights = {name: float(model.weights(Words.of([word]))[0]) for name, model in models.items()}
     negative = [

@@ -314,7 +314,7 @@ def _view(
             "curve": arrow.curve,
             "head": arrow.head,
             "at": arrow.label,
-            "free": arrow.free,
+            "hasRoom": arrow.has_room,
             "symbols": [symbol for symbol, _ in labels[arrow.source, arrow.target]],
             "lines": list(texts[arrow.source, arrow.target]),
         }

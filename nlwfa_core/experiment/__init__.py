@@ -1,4 +1,4 @@
-"""Describes an experiment as one small value, a recipe, and runs it.
+"""Describe an experiment as one small value, a recipe, and run it.
 
 A recipe says everything that a run depends on: where the strings come from, which Hankel matrix is
 estimated from them, how a model is learned, and how it is refined. Equal recipes give equal

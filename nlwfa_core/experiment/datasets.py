@@ -1,4 +1,4 @@
-"""Makes the training, validation and test strings that a data recipe describes, and the true model
+"""Make the training, validation and test strings that a data recipe describes, and the true model
 if it is known.
 """
 

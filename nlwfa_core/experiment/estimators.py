@@ -121,8 +121,8 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         return scores[:, [*range(len(self.alphabet_)), -1]]
 
     def _over_all(self, X: Strings) -> tuple[Model, Words]:
-        """Return the model and some strings over one alphabet: symbols that the model does not know
-        have the weight 0, unless they are read as its symbol for the unknown.
+        """Return the model and some strings over the same alphabet: symbols that the model does not
+        know have the weight 0, unless they are read as its symbol for the unknown.
         """
         check_is_fitted(self)
         rows = X if isinstance(X, Sample | Words) else list(X)

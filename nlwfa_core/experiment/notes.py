@@ -39,7 +39,7 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
 
 def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
     """State how many test strings are training strings too; empty if none is. The samples must have
-    one alphabet.
+    the same alphabet.
 
     >>> from nlwfa_core import as_sample
     >>> overlap_notes(as_sample(["ab", "b"]), as_sample(["b", "b", "bb", "ab"]))

@@ -1,4 +1,4 @@
-"""Runs a recipe: strings, Hankel matrix, learning, scores, diagnostics. Also makes the models that
+"""Run a recipe: strings, Hankel matrix, learning, scores, diagnostics. Also make the models that
 results are compared with.
 
 Commands, pages, workers, sweeps and the paper's experiments all run recipes through this module.
@@ -241,7 +241,9 @@ class Workbench:
         cancelled: CancelCheck = never,
         files: Files = no_files,
     ) -> Result:
-        """Run a recipe, with the parameters and errors of the function `run`."""
+        """Run a recipe as the function `run` does, with the same parameters (except `prepared` and
+        `data`) and errors.
+        """
         if self.prepared is None or not self.prepared.fits(recipe):
             data = (
                 self.prepared.data

@@ -85,7 +85,7 @@ def notebook(recipe: Recipe) -> str:
             "again; "
             "the same options always give the same model.\n\n"
             "The notebook needs Jupyter and Matplotlib (`pip install jupyterlab matplotlib`) and "
-            f"the lab's library, in a version like this one: run {INSTALL}."
+            f"the lab's library, in the same version: run {INSTALL}."
             + (
                 f" It reads uploaded files from a folder `{UPLOADS}` next to it, as in the "
                 "download *Everything*."

@@ -24,7 +24,7 @@ INSTALL = (
 SCRIPT = '''\
 """Repeats a run of NL-WFA Lab {version}: {title}.
 
-Needs the library of the lab, in a version like this one: run
+Needs the lab's library, in the same version: run
 {install}.
 """
 {note}

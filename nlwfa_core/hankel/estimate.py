@@ -1,4 +1,4 @@
-"""Estimates a Hankel matrix from a sample, by counting occurrences as the statistic demands (see
+"""Estimate a Hankel matrix from a sample, by counting occurrences as the statistic prescribes (see
 `statistics.STATISTICS`).
 """
 

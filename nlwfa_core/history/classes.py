@@ -204,13 +204,13 @@ class Classes:
         self._engine, self._reading = engine, reading(engine)
 
     def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
-        """Open a session; returns its code. Sessions whose time is over are deleted.
+        """Open a session and return its code. Delete expired sessions.
 
-        If there are too many sessions, one is deleted: those that were used within `IN_USE_SECONDS`
-        come last, then those with more members, then those that were used later. A session with
-        `CLASS_SIZE` members stays, unless nobody has used it for `IDLE_SECONDS`. So whoever opens
-        sessions in vain, or joins them alone, pushes out their own. The same holds for the sessions
-        of one browser.
+        If there are too many sessions, one is deleted: first one that was not used within
+        `IN_USE_SECONDS`, among those the one with the fewest members, among those the one unused
+        for longest. A session with `CLASS_SIZE` members stays, unless nobody has used it for
+        `IDLE_SECONDS`. So someone who opens many empty sessions, or joins them alone, loses those
+        first. The same holds for the sessions of one browser.
 
         `token_of`: code -> the teacher's token, of at least 32 characters, which nobody can guess.
         `opener`: the pseudonym of the browser that opens it.
@@ -243,7 +243,7 @@ class Classes:
         return code
 
     def forget_old(self) -> None:
-        """Delete the sessions whose time is over."""
+        """Delete the expired sessions."""
         with self._engine.begin() as connection:
             _forget_old(connection)
 

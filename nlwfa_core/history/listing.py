@@ -1,4 +1,4 @@
-"""Looks up runs in the history, filtered and sorted, a page at a time.
+"""Look up runs in the history, filtered and sorted, a page at a time.
 
 The database selects and sorts, so a page costs the same among 10,000 runs as among 100.
 """

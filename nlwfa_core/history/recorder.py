@@ -1,4 +1,4 @@
-"""Records the states of runs in the history, and cleans up after servers that have died.
+"""Record the states of runs in the history, and clean up after servers that have died.
 
 Events occur in the threads of pages, under the runner's lock. A commit takes 1.6 ms, but up to half
 a minute while another process has locked the database. So the recorder has a thread that writes

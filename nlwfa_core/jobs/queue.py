@@ -50,8 +50,8 @@ class FairQueue:
             )
         if len(self) >= max_queued:
             raise RecipeError(
-                f"The queue is full: {len(self):,} runs waiting (limit {max_queued:,}). Try "
-                "again later."
+                f"The queue is full, with {plural(len(self), 'run')} waiting (limit "
+                f"{max_queued:,}). Try again later."
             )
         strangers, room = (
             sum(map(len, self._strangers.values())),
@@ -59,8 +59,8 @@ class FairQueue:
         )
         if not person.is_known and strangers >= room:
             raise RecipeError(
-                f"The queue is full: {strangers:,} runs waiting from people who are in no "
-                f"class (limit {room:,}). Try again later."
+                "The queue has no room for more people who are not in a class: "
+                f"{plural(strangers, 'run')} of theirs waiting (limit {room:,}). Try again later."
             )
 
     def giving_way(self, person: Person) -> Job | None:

@@ -66,14 +66,19 @@ class Overview:
 
     @classmethod
     def of(cls, jobs: Iterable[Job], num_working: int, pids: tuple[int, ...]) -> Self:
+        """Count the jobs that are not over, by state and by person."""
         active = [job for job in jobs if not job.over]
         waiting = Counter(job.person.name for job in active if job.state == "queued")
-        begun = Counter(job.person.name for job in active if job.state == "running")
+        started = Counter(job.person.name for job in active if job.state == "running")
         paused = sum(job.held for job in active)
-        pairs = [(waiting[name], begun[name]) for name in {*waiting, *begun}]
-        busiest_first = tuple(sorted(pairs, key=lambda pair: (-sum(pair), pair)))
+        pairs = [(waiting[name], started[name]) for name in {*waiting, *started}]
         return cls(
-            waiting.total(), begun.total() - paused, paused, busiest_first, num_working, pids
+            waiting=waiting.total(),
+            running=started.total() - paused,
+            paused=paused,
+            people=tuple(sorted(pairs, key=lambda pair: (-sum(pair), pair))),
+            num_working=num_working,
+            pids=pids,
         )
 
 

@@ -1,5 +1,5 @@
-"""Learns a model from a Hankel matrix or from strings: the paper's learners, and those that they
-are compared with.
+"""Learn a model from a Hankel matrix or from strings: the paper's learners, and those that they are
+compared with.
 
 - `names`: names and numbers that options and learners share.
 - `shared_options`: the options that learners share: of networks, and of the third step.

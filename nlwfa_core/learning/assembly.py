@@ -1,4 +1,4 @@
-"""Builds a model from networks that were trained on the rows of a Hankel matrix.
+"""Build a model from networks that were trained on the rows of a Hankel matrix.
 
 How the matrix was counted and transformed decides what a network's outputs mean, and which rows
 stand for beginnings of strings. α₀ = φ(H_λ), the code of the row of λ, comes from `two_steps`; the

@@ -52,7 +52,7 @@ def complete(
     cancelled: CancelCheck = never,
 ) -> Completion:
     """Complete H by alternating least squares: minimise Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²), the
-    sum over the stored cells.
+    sum over the stored cells. L has shape (num_rows, rank), R (num_suffixes, rank).
 
     A sweep solves for every row of L, then for every row of R. It costs O(nnz·k² + (num_rows +
     num_suffixes)·k³), where k is the rank and nnz the number of stored cells. The first sweep
@@ -65,7 +65,8 @@ def complete(
     1.
 
     Raises RecipeError if H has no finite entry other than 0, the rank or the number of sweeps is
-    below 1, or the ridge is not above 0 or too large. Raises Cancelled.
+    below 1, or the ridge is not above 0 or too large. Raises Cancelled if
+    `cancelled` returns true.
     """
     matrix = hankel.matrix
     scale = float(abs(matrix).max()) if matrix.nnz else 0.0

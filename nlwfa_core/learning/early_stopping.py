@@ -1,4 +1,4 @@
-"""Keeps the best model of a training run so far, and says when to stop looking for a better one."""
+"""Keep the best model of a training run so far, and say when to stop looking for a better one."""
 
 from __future__ import annotations
 
@@ -82,13 +82,14 @@ class EarlyStopping(Generic[M]):
         if self.validation is None:
             self._best.value, self.models_since_best = model, 0
             return
-        # of predictions
-        numbers = [int(counts @ np.diff(trie.starts)) for counts, trie in self.parts]
+        num_predictions = [int(counts @ np.diff(trie.starts)) for counts, trie in self.parts]
         totals = [total_bits(model.next_scores(trie), trie, counts) for counts, trie in self.parts]
-        shares = [number / numbers[0] for number in numbers]  # exactly 1 for a single part
+        # the mean over all predictions, as a weighted sum of the parts' means: exact for a single
+        # part
+        shares = [number / num_predictions[0] for number in num_predictions]
         bits = sum(
             total / number * share
-            for total, number, share in zip(totals, numbers, shares, strict=True)
+            for total, number, share in zip(totals, num_predictions, shares, strict=True)
         ) / sum(shares)
         if self._best.offer(bits, lambda: model):
             self.models_since_best = 0

@@ -1,4 +1,4 @@
-"""Runs any learner: `fit` learns from strings, or from a Hankel matrix.
+"""Run any learner: `fit` learns from strings, or from a Hankel matrix.
 
 `learning.functions.fit_values.fit_values` learns from the values of strings instead.
 """
@@ -165,9 +165,9 @@ def fit(
     options : LearnerOptions or str, optional
         The options of a learner, or a learner's name.
     rank : int, optional
-        The number of states, and for a PDFA the largest one; in place of the rank in `options`.
+        The number of states (for a PDFA, the largest allowed); it replaces the rank in `options`.
     alphabet : Alphabet or sequence of str, optional
-        With strings: all symbols of the model, among which may be one that stands for others
+        With strings: all symbols of the model, one of which may stand for unknown ones
         (`Alphabet.of`, `frequent_symbols`). By default, those of the strings.
     validation : Sample or strings, optional
         Strings for early stopping, and to choose among several starts; for a PDFA, to choose the
@@ -207,8 +207,8 @@ def fit(
     if isinstance(data, HankelMatrix):
         if counting:
             raise RecipeError(
-                f"{enumeration(list(counting))} can be chosen with strings, but a Hankel matrix "
-                "was passed, which has its own"
+                f"{enumeration(list(counting))} can be chosen only with strings; the Hankel matrix "
+                "that was passed has its own"
             )
         train = None if strings is None else _in_alphabet_of(data, strings, "strings")
         return _fit_given_matrix(

@@ -1,4 +1,4 @@
-"""Computes the likelihood of what followed some prefixes in blocks of rows, with gradients written
+"""Compute the likelihood of what followed some prefixes in blocks of rows, with gradients written
 by hand.
 
 The scores of next symbols have a row for each prefix and a column for each symbol: with 6,722

@@ -1,4 +1,4 @@
-"""Trains recurrent networks to predict the next symbol or the end of the string, with AdamW on the
+"""Train recurrent networks to predict the next symbol or the end of the string, with AdamW on the
 cross-entropy.
 """
 
@@ -163,8 +163,8 @@ class Training:
     seed : int
         The seed of the initial weights, of the order of the strings, and of dropout.
     single_precision : bool
-        Whether training computes with numbers of 32 bits, in about half the time, and not of 64.
-        The model has 64 in any case.
+        Whether training uses 32-bit floats, in about half the time, instead of 64-bit ones. The
+        model has 64-bit ones in any case.
 
     Raises
     ------

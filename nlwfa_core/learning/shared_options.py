@@ -44,7 +44,7 @@ def _described(texts: Mapping[str, str]) -> str:
 
 
 def learner_option(name: str) -> Any:
-    """Declare the field by which the records of learners are told apart."""
+    """Declare the field `learner`, whose value tells the learners' records apart."""
     return option(name, title="learner", help="How to learn.")
 
 
@@ -213,8 +213,8 @@ class ByObjective(LearnerOptions):
         What is trained on, one of `names.OBJECTIVES`. With "likelihood" there are no two steps, so
         none of their options exists: see `learning.likelihood`.
     ridge : float
-        For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ; of
-        many symbols, the weights of a symbol's map are normal around those of a common map.
+        For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ;
+        with many symbols, the weights of each symbol's map are normal around those of a common map.
     """
 
     objective: str = option(
@@ -234,7 +234,9 @@ class ByObjective(LearnerOptions):
 
 
 class Networks(LearnerOptions):
-    """The options of steps 1 and 2."""
+    """The options of networks trained on a Hankel matrix: step 1 (factorisation) and step 2
+    (transitions).
+    """
 
     from_hankel: ClassVar[bool] = True
     networks: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Carries out steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks from several
+"""Carry out steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks from several
 starts.
 """
 

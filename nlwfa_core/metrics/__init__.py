@@ -1,4 +1,4 @@
-"""Measures how good a model is on test strings, and checks whether it is sound.
+"""Measure how good a model is on test strings, and check whether it is sound.
 
 - `pautomac_score`: the Pautomac score of whole strings, and the ways in which programs treat
   outputs that are not positive.

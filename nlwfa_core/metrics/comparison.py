@@ -1,4 +1,4 @@
-"""Compares two models on the same test strings, in one call: paired differences of all scores, and
+"""Compare two models on the same test strings, in one call: paired differences of all scores, and
 for each score which model is ahead.
 """
 

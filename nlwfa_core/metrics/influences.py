@@ -1,4 +1,4 @@
-"""Estimates how much a difference of two scores would change with other test strings, for all pairs
+"""Estimate how much a difference of two scores would change with other test strings, for all pairs
 of many models at once.
 
 `intervals` resamples the test strings for each pair, which takes too long for a picture in which

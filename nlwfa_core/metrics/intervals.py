@@ -1,4 +1,4 @@
-"""Computes how much scores would change with other test strings: bootstrap intervals, and paired
+"""Compute how much scores would change with other test strings: bootstrap intervals, and paired
 differences between two models.
 
 **What is resampled** are the test strings as drawn: as many as there are, with replacement. A

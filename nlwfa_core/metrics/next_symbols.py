@@ -1,4 +1,4 @@
-"""Scores predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5,
+"""Score predictions of next symbols along test strings: word error rate, bits per symbol, NDCG@5,
 distance to the truth.
 
 `score_next` scores all strings together, and `score_next_by_string` computes what each string

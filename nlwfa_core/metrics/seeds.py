@@ -1,4 +1,4 @@
-"""Summarises scores over seeds: mean and standard deviation, with infinite values counted
+"""Summarise scores over seeds: mean and standard deviation, with infinite values counted
 separately, and the best model.
 
 Two models on the same seeds are compared by their differences, seed by seed. `paired_t_interval`

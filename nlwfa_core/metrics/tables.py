@@ -1,4 +1,4 @@
-"""Writes tables of results: as LaTeX (booktabs) and Markdown with the digits of a page, as CSV and
+"""Write tables of results: as LaTeX (booktabs) and Markdown with the digits of a page, as CSV and
 JSON with all digits.
 
 A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or

@@ -662,8 +662,8 @@ def _gram_map(wfa: WFA) -> LinearOperator:
 
 
 def _gram_matrix(wfa: WFA) -> FloatArray:
-    """Compute the matrix of Φ for symmetric G, as a map of the k(k + 1)/2 entries on and above the
-    diagonal.
+    """Compute the matrix of Φ (see `_gram_map`) on symmetric G, shape (n, n) with
+    n = k (k + 1) / 2: the entries on and above the diagonal.
     """
     i, j = np.triu_indices(wfa.num_states)
     matrix = np.zeros((len(i), len(i)))

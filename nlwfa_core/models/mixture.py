@@ -526,8 +526,9 @@ def next_counts(sample: Sample, num_symbols: int) -> IntArray:
 def log2_probabilities(model: Model, words: Words) -> FloatArray:
     """log₂ f(x), shape (num_words,); −∞ unless f(x) is above 0. It may be too small for float64."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        # whose negative weights must be seen where they are too small for float64, too
         if isinstance(model, WFA):
+            # a WFA's weight may be negative: scaled scores keep the sign of one too small for
+            # float64
             trie = Trie.of(model_words(words, model.alphabet), model.num_symbols)
             scores, exponents = model.scaled_next_scores(trie)
             weights = scores[trie.ends, -1]

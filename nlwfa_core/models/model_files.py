@@ -1,5 +1,4 @@
-"""Saves and loads models: arrays as safetensors, everything else as JSON. Nothing is ever
-unpickled.
+"""Save and load models: arrays as safetensors, everything else as JSON. Nothing is ever unpickled.
 
 A model's folder holds `model.safetensors` and `model.json`. The JSON names the SHA-256 of the other
 file, so nobody reads the parts of two models as one. A model is replaced by a single rename,

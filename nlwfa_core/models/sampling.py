@@ -1,4 +1,4 @@
-"""Draws strings from any model by its next-symbol scores, and measures how far the scores are from
+"""Draw strings from any model by its next-symbol scores, and measure how far the scores are from
 probabilities.
 
 `sources.random_automata.sample_words` draws from probabilistic automata only. The functions here

@@ -1,4 +1,4 @@
-"""Extends a model to symbols that it does not know: strings with such a symbol have the weight 0,
+"""Extend a model to symbols that it does not know: strings with such a symbol have the weight 0,
 and what follows it the score 0.
 
 So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if

@@ -25,7 +25,7 @@ from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -676,7 +676,7 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
             PathPatch(Outline(arrow["curve"], codes), facecolor="none", edgecolor=colour)
         )
         axes.add_patch(Polygon(arrow["head"], facecolor=colour, linewidth=0))
-        if arrow["free"]:
+        if arrow["hasRoom"]:
             label = "\n".join(f"{_literal(symbol)} {weight}" for symbol, weight in arrow["lines"])
             x, y = arrow["at"]
             axes.text(x, y, label, ha="center", va="center", size=font, family="monospace")
@@ -838,6 +838,17 @@ def _axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes
     return ax
 
 
+class _Point(NamedTuple):
+    """A point of a line. Infinite scores are left out of its interval."""
+
+    x: float
+    interval: Interval
+    is_infinite: bool  # whether any of its scores is
+
+
+Lines: TypeAlias = Mapping[str, Sequence[_Point]]  # of a panel, by name
+
+
 def _draw_curves(
     panels: Sequence[Scores],
     axes: Sequence[Axes],
@@ -846,56 +857,42 @@ def _draw_curves(
     confidence: float,
     cut: bool = False,
 ) -> None:
-    """Draw the lines, bands and ∞ of each panel on its Axes; `cut`: at the same limits of y, which
-    cut wide bands.
+    """Draw the lines, bands and ∞ of each panel on its Axes. `cut`: use the same y limits on all
+    panels, even if they cut off wide bands.
     """
-    bands = [
+    panel_lines = [
         {
-            name: [
-                (float(x), *_band(name, x, value, confidence))
-                for x, value in sorted(points.items())
-            ]
+            name: [_point(name, x, value, confidence) for x, value in sorted(points.items())]
             for name, points in scores.items()
         }
         for scores in panels
     ]
-    names = dict.fromkeys(chain.from_iterable(panels))
-    spare = iter([colour for name, colour in COLOURS.items() if name not in names])
-    colours = {
-        name: colour_of(name) if kind_of(name) in COLOURS else next(spare, GREY) for name in names
-    }
-    # those with a score of ∞; each has its own row at the upper edge
-    infinite = [
-        name
-        for name in names
-        if any(beyond for lines in bands for *_, beyond in lines.get(name, ()))
-    ]
-    visible = [
-        band
-        for lines in bands
-        for line in lines.values()
-        for _, band, _ in line
-        if np.isfinite(band.estimate) and (band.estimate > 0 or not log_y)
-    ]
+    names = list(dict.fromkeys(chain.from_iterable(panels)))
+    colours = _line_colours(names)
+    # each has its own row at the upper edge
+    infinite = [name for name in names if _has_infinite(name, panel_lines)]
+    visible = _visible_intervals(panel_lines, log_y)
     limits = _limits(visible, log_y) if visible else None
     floor = (1.0 if limits is None else limits[0]) if log_y else None
-    for ax, lines in zip(axes, bands, strict=True):
+    for ax, lines in zip(axes, panel_lines, strict=True):
         if log_x:
             ax.set_xscale("log")
         if log_y:
             ax.set_yscale("log")
         for name, line in lines.items():
             _draw_line(ax, name, colours[name], line, floor)
-        _set_ticks(ax, sorted({x for line in lines.values() for x, *_ in line}), log_x)
-    for ax, lines in zip(axes, bands, strict=True):
+        _set_ticks(ax, sorted({point.x for line in lines.values() for point in line}), log_x)
+    for ax, lines in zip(axes, panel_lines, strict=True):
         if cut and limits is not None:
             ax.set_ylim(*limits)
         if infinite:
             _make_room(ax, ROW * len(infinite))
         for name, line in lines.items():
-            for x in [x for x, _, beyond in line if beyond]:
+            for point in line:
+                if not point.is_infinite:
+                    continue
                 ax.text(
-                    x,
+                    point.x,
                     1 - ROW * (infinite.index(name) + 0.5),
                     "∞",
                     color=colours[name],
@@ -905,12 +902,33 @@ def _draw_curves(
                 )
 
 
+def _line_colours(names: Sequence[str]) -> dict[str, str]:
+    """Choose a colour for each line. Lines of unknown kinds get those that no other line has."""
+    spare = iter([colour for name, colour in COLOURS.items() if name not in names])
+    return {
+        name: colour_of(name) if kind_of(name) in COLOURS else next(spare, GREY) for name in names
+    }
+
+
+def _has_infinite(name: str, panel_lines: Sequence[Lines]) -> bool:
+    """Return whether a line has an infinite score on any panel."""
+    return any(point.is_infinite for lines in panel_lines for point in lines.get(name, ()))
+
+
+def _visible_intervals(panel_lines: Sequence[Lines], log_y: bool) -> list[Interval]:
+    """List the intervals whose mean can be drawn."""
+    intervals = [
+        point.interval for lines in panel_lines for line in lines.values() for point in line
+    ]
+    return [
+        interval
+        for interval in intervals
+        if np.isfinite(interval.estimate) and (interval.estimate > 0 or not log_y)
+    ]
+
+
 def _draw_line(
-    ax: Axes,
-    name: str,
-    colour: str,
-    points: Sequence[tuple[float, Interval, bool]],
-    floor: float | None,
+    ax: Axes, name: str, colour: str, points: Sequence[_Point], floor: float | None
 ) -> None:
     """Draw a line through the means, with its markers and its band. On a logarithmic axis, means at
     or below 0 are left out, and a band whose end is there goes down to `floor`.
@@ -994,17 +1012,15 @@ def _make_room(ax: Axes, share: float) -> None:
     ax.set_ylim(top=top)
 
 
-def _band(
+def _point(
     name: str, x: float, value: float | Iterable[float] | Interval | Spread, confidence: float
-) -> tuple[Interval, bool]:
-    """Make one point of a line: its interval, and whether it has infinite scores, which the line
-    leaves out.
-    """
+) -> _Point:
+    """Make one point of a line."""
     if isinstance(value, Interval):
         infinite = not np.isfinite(value.estimate)
-        return Interval(
-            *(float("nan") if infinite else end for end in (value.estimate, value.low, value.high))
-        ), infinite
+        ends = (value.estimate, value.low, value.high)
+        interval = Interval(*(float("nan") if infinite else end for end in ends))
+        return _Point(float(x), interval, infinite)
     spread = (
         value
         if isinstance(value, Spread)
@@ -1013,7 +1029,8 @@ def _band(
     if not spread.count:
         raise RecipeError(f"each point needs at least one score; got none for {name!r} at {x:g}")
     mean = float("nan") if spread.mean is None else spread.mean
-    return spread.interval(confidence) or Interval(mean, mean, mean), spread.num_infinite > 0
+    interval = spread.interval(confidence) or Interval(mean, mean, mean)
+    return _Point(float(x), interval, spread.num_infinite > 0)
 
 
 def _entries(matrix: HankelMatrix | FloatArray) -> sparse.csr_array:

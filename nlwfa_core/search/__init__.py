@@ -1,4 +1,4 @@
-"""Searches for the best model of all families within some minutes, and chooses a rank.
+"""Search for the best model of all families within some minutes, and choose a rank.
 
 - `budget`: how much a search may spend: time, states and threads.
 - `rank_selection`: the choice of a rank by validation strings, AIC or BIC.

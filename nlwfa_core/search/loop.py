@@ -1,5 +1,5 @@
-"""Searches for the best model within a number of minutes: families, numbers of states and starts,
-and a mixture at the end.
+"""Search for the best model within a number of minutes: families, numbers of states and starts, and
+a mixture at the end.
 
 The families are n-grams (a baseline, which has no states), spectral learning, deterministic
 automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA by likelihood and, on request, an LSTM.

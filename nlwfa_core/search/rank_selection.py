@@ -1,4 +1,4 @@
-"""Chooses a rank by validation strings, or by AIC or BIC from the training strings."""
+"""Choose a rank by validation strings, or by AIC or BIC from the training strings."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ the largest excess and raises E by c, the largest excess that it drops: t(x) ≤
 the new E, for each x dropped; the others do not change. (2) holds because t(x) − s(x) is never
 negative, and sums to D. For (3), consider Σ e(x), which is never negative. Reading a string adds 1
 to it; a cut lowers each of the k + 1 largest excesses by c, so takes at least (k + 1) c away. Hence
-N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, and so all three
-statements.
+N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, so all three
+statements still hold.
 
 Frequencies, as shares of N, are never too high, and too low by at most E / N (a string, an entry of
 H) or D / N (a prefix, a suffix). Those of all strings that are held sum to 1 − D / N.

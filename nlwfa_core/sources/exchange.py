@@ -1,4 +1,4 @@
-"""Reads automata that other programs wrote as text: OpenFst's text format with its tables of
+"""Read automata that other programs wrote as text: OpenFst's text format with its tables of
 symbols, and our own JSON of weights.
 
 `export.automaton_formats` writes both; what it writes is read back as the same automaton (OpenFst's

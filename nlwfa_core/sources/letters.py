@@ -62,8 +62,8 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
 
 
 def _two_forms(symbols: Sequence[str]) -> list[str]:
-    """Make a note if two symbols have one normal form, or a letter and an accent are symbols that
-    might be one.
+    """Make a note if two symbols have the same normal form, or a letter and an accent are symbols
+    that might be one.
     """
     forms: dict[str, str] = {}
     for symbol in symbols:

@@ -1095,8 +1095,8 @@ MAX_ORDER = 40  # characters of what an event is sorted by
 
 def order_key(text: str) -> tuple[float, str]:
     """Return the number that an event is sorted by (of a date, its microseconds since 1970), and
-    its kind; an empty kind if the text is neither a finite number nor a date of ISO 8601, nor one
-    with points, such as 31.1.2024, in which the day comes first.
+    its kind; an empty kind if the text is neither a finite number nor a date: ISO 8601, day first
+    with points (31.1.2024), or year first with slashes (2024/01/31).
 
     >>> order_key("12"), order_key("1970-01-01T00:00:01Z"), order_key("noon")
     ((12, 'numbers'), (1000000, 'dates with a time zone'), (0, ''))
@@ -1143,7 +1143,12 @@ def conll_columns_of(rows: Sequence[str], reading: Reading) -> ConllColumns:
         elif not row.startswith(("# ", "#\t", "-DOCSTART-")) and row.strip() != "#":
             data.append(row)
     if not data:
-        raise FormatError(f"the first {MOST_ROWS} lines have no symbols, only comments")
+        where = (
+            "the file has"
+            if len(rows) < MOST_ROWS
+            else f"the first {MOST_ROWS} lines that are not blank have"
+        )
+        raise FormatError(f"{where} no symbols, only comments")
     by_tab = "\t" in data[0].strip()
     table = [row.split("\t") if by_tab else row.split() for row in data]
     width = len(table[0])

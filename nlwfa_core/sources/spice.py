@@ -52,7 +52,7 @@ EXAMPLE = (
 def read_prefixes(
     data: bytes | Path, format: str | Reading = "auto", alphabet: Alphabet | None = None
 ) -> StringFile:
-    """Read a file of prefixes, which may have any format of a file of strings.
+    """Read a file of prefixes, in any format of a string file.
 
     >>> list(read_prefixes(b"2 3\\n2 0 2\\n0\\n").words)
     [(0, 2), ()]

@@ -1231,8 +1231,8 @@ def other_cells(layout: Layout, pieces: Iterable[bytes], notes: list[str]) -> Ce
 
 
 def separated(cells: Cells, layout: Layout) -> Cells:
-    """Write spaces between symbols that have another separator between them; a line may be filled
-    up with it.
+    """Replace the separators between symbols by spaces. Separators at the end of a line are
+    ignored.
 
     Raises FormatError if a symbol is empty or has white space inside.
     """
@@ -1436,10 +1436,11 @@ def _read_pautomac(
 
 
 def over_declared(sample: Sample, alphabet: Alphabet) -> Sample:
-    """Renumber a sample of numbers by a declared alphabet; numbers that it lacks get the next ones,
-    if it has a symbol for the unknown.
+    """Renumber a sample whose symbols are numbers by a declared alphabet. Numbers that the alphabet
+    lacks are appended to it if it has a symbol for the unknown.
 
-    Raises FormatError if it lacks numbers and has none, or has names.
+    Raises FormatError if the alphabet lacks a number and has no symbol for the unknown, or if one
+    of its symbols is not a number.
     """
     parts, full = _by_name([sample.words], sample.alphabet, alphabet, alphabet.unknown is not None)
     return Sample(replace(parts[0], alphabet=full), sample.counts, full, sample.num_dropped)
@@ -1448,10 +1449,11 @@ def over_declared(sample: Sample, alphabet: Alphabet) -> Sample:
 def _by_name(
     parts: Sequence[Words], own: Alphabet, alphabet: Alphabet, extend: bool
 ) -> tuple[list[Words], Alphabet]:
-    """Renumber words of numbers, of the alphabet `own`, by another alphabet and the numbers that it
-    lacks, and return this alphabet, too.
+    """Renumber words over the alphabet `own`, whose symbols are numbers, by another alphabet, to
+    which the numbers that it lacks are appended, and return this alphabet, too.
 
-    Raises FormatError if the other alphabet lacks numbers and `extend` is false, or has names.
+    Raises FormatError if the other alphabet lacks a number and `extend` is false, or if one of its
+    symbols is not a number.
     """
     check_numbers(alphabet)
     used = np.unique(np.concatenate([np.unique(part.symbols) for part in parts])).tolist()
@@ -1464,8 +1466,8 @@ def _by_name(
 
 
 def check_numbers(alphabet: Alphabet) -> None:
-    """Raise FormatError if an alphabet has symbols other than numbers and that for the unknown, so
-    that strings of numbers are not over it.
+    """Raise FormatError if an alphabet has a symbol, other than the one for the unknown, that is
+    not a number.
     """
     for symbol in alphabet.symbols:
         if symbol != alphabet.unknown and not NUMBER.fullmatch(symbol):
@@ -1477,7 +1479,7 @@ def check_numbers(alphabet: Alphabet) -> None:
 
 def new_symbol_notes(alphabet: Alphabet | None, new_symbols: Sequence[str]) -> list[str]:
     """Make a note that lists symbols of a file which the training strings do not have; empty if
-    there are none, or all are read as the symbol for the unknown, which who maps them says.
+    there are none, or if all are read as the symbol for the unknown, which the caller reports.
     """
     if alphabet is None or alphabet.unknown is not None or not new_symbols:
         return []

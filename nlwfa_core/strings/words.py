@@ -304,13 +304,16 @@ class Words:
         if (
             self.symbols.ndim != 1
             or self.offsets.ndim != 1
-            or self.offsets[:1] != [0]
+            or not len(self.offsets)
+            or self.offsets[0] != 0
             or self.offsets[-1] != len(self.symbols)
         ):
+            has_ends = self.offsets.ndim == 1 and len(self.offsets)
             raise RecipeError(
                 "symbols and offsets must be one-dimensional, and offsets must run from 0 to "
                 "the number of symbols; "
                 f"got shapes {self.symbols.shape} and {self.offsets.shape}"
+                + (f", offsets from {self.offsets[0]} to {self.offsets[-1]}" if has_ends else "")
             )
         if (self.offsets[1:] < self.offsets[:-1]).any():
             raise RecipeError(

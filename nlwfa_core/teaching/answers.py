@@ -141,6 +141,9 @@ class NumbersKey:
         return _plain(text)
 
     def check(self, text: str) -> Verdict:
+        """Give credit for each number that is right, and the reason of a hint if the answer is the
+        wrong one that it is about.
+        """
         numbers = read_numbers(text)
         if len(numbers) != len(self.values):
             raise RecipeError(
@@ -156,18 +159,19 @@ class NumbersKey:
             return Verdict(1)
         for hint in self.hints:
             wrong = read_numbers(hint.answer)
+            # no tolerance here: a hint is about one wrong answer, not about those near it
             if len(wrong) == len(numbers) and all(map(_equal, numbers, wrong, [0] * len(wrong))):
                 return Verdict(right / len(numbers), hint.reason)
-        text = (
+        message = (
             f"{right} of {plural(len(numbers), 'number')} "
             f"{'is' if 1 in (right, len(numbers)) else 'are'} right."
         )
         if right:
-            text += (
+            message += (
                 f" Look at number{'' if len(wrong_places) == 1 else 's'} "
                 f"{enumeration(wrong_places)} again."
             )
-        return Verdict(right / len(numbers), text)
+        return Verdict(right / len(numbers), message)
 
 
 @dataclass(frozen=True)

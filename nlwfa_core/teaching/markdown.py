@@ -1,4 +1,5 @@
-"""Read the Markdown files of lessons, tasks, quizzes and automata to build, which have one form.
+"""Read the Markdown files of lessons, tasks, quizzes and automata to build, which all have the
+same form.
 
 A file begins with a heading of lines `name: value` between two lines of `---`. Each part begins
 with a `## ` line, its title.

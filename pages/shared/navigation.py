@@ -13,13 +13,13 @@ from pages.shared.server import ASSETS
 FOLDER = Path(__file__).resolve().parents[1]
 # What the bar shows: the pages under "", and a menu of pages for each other name. Pages have no
 # icons: the browser would fetch a page's icon from the network, to show it in the tab.
-DOORS = {
+SECTIONS = {
     "": ("explore", "learn", "build", "classroom"),
     "Step by step": ("data", "hankel", "train", "states", "predict", "compare"),
     "More": ("classify", "practice", "take_away", "history", "status"),
 }
-MENUS = tuple(door for door in DOORS if door)
-PAGES = tuple(page for pages in DOORS.values() for page in pages)
+MENUS = tuple(section for section in SECTIONS if section)
+PAGES = tuple(page for pages in SECTIONS.values() for page in pages)
 FIRST = PAGES[0]  # the lab opens on it
 OPENED = "navigation.opened"  # the keys of the boxes to which buttons have led
 NAMES = {"classroom": "Class"}  # in the bar, if not the file's
@@ -37,7 +37,9 @@ def navigation() -> Any:
     make = _pages_of_session if st.runtime.exists() else _pages
     page = st.navigation(make(offered_pages()), position="top")
     # Streamlit does not mark the menu that has the page
-    number = next((n for n, door in enumerate(MENUS) if page.url_path in DOORS[door]), None)
+    number = next(
+        (n for n, section in enumerate(MENUS) if page.url_path in SECTIONS[section]), None
+    )
     with st.container(key="menu"):
         _menu(key="nlwfa.menu", data={"number": number}, height=1)
     return page
@@ -46,7 +48,7 @@ def navigation() -> Any:
 def _pages(offered: tuple[str, ...]) -> dict[str, list[Any]]:
     """Make all pages. Streamlit looks for the file of each, so a session makes them only once."""
     return {
-        door: [
+        section: [
             st.Page(
                 page_file(name),
                 title=title(name),
@@ -56,7 +58,7 @@ def _pages(offered: tuple[str, ...]) -> dict[str, list[Any]]:
             )
             for name in pages
         ]
-        for door, pages in DOORS.items()
+        for section, pages in SECTIONS.items()
     }
 
 

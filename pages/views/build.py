@@ -598,8 +598,8 @@ def learn_back(wfa: WFA) -> None:
     if not _is_distribution(wfa):
         return
     st.markdown(
-        "Draw strings from your automaton, and let the lab learn it back: the strings become "
-        "the sidebar's source, with your automaton as the truth."
+        "Draw strings from your automaton, and let the lab learn it again from them: the strings "
+        "become the sidebar's source, with your automaton as the truth."
     )
     left, middle, right = st.columns([2, 2, 3], vertical_alignment="bottom")
     size = left.number_input(
@@ -610,7 +610,7 @@ def learn_back(wfa: WFA) -> None:
     )
     # A callback sets the sidebar, whose widgets are drawn before this page; then the page can be
     # left.
-    label = "Learn it back"
+    label = "Learn it again"
     arguments = int(size), int(seed)
     right.button(
         label,
@@ -669,7 +669,7 @@ def asking(wfa: WFA) -> None:
     """
     st.markdown(
         "You are the teacher. A learner may ask for the weight of any string, and *is this your "
-        "automaton?* If it is not, you name a string that has another weight. Each such string "
+        "automaton?* If it is not, you name a string whose weight differs. Each such string "
         "adds a row, a column and a state: what the learner fills in is a block of the Hankel "
         "matrix."
     )
@@ -747,7 +747,7 @@ def _choice(stages: Stages) -> None:
     left, right = st.columns([3, 2])
     left.graphviz_chart(
         stages.dot(number, widgets.dark()),
-        alt="States, and with dashed lines the nodes still to be compared",
+        alt="States; the dashed ones are nodes still to be compared",
     )
     with right, st.container(key="build.merges"):
         widgets.draw_table(stages.table(number), "build.gains", "What each merge would gain")

@@ -212,11 +212,11 @@ def results(recipes: Recipes) -> None:
 
 def _scores(recipes: Mapping[str, Recipe]) -> Confusion | None:
     """Compute how one classifier does on the labels' test strings; None until all models are
-    there.
+    trained.
     """
     contexts = {label: Context(recipe) for label, recipe in recipes.items()}
-    found = {label: context.result for label, context in contexts.items()}
-    models = {label: result.model for label, result in found.items() if result is not None}
+    results = {label: context.result for label, context in contexts.items()}
+    models = {label: result.model for label, result in results.items() if result is not None}
     if len(models) < len(contexts):
         return None
     key = " ".join(context.run_key for context in contexts.values())

@@ -47,7 +47,7 @@ from pages.shared.widgets import error_toast, errors_as_messages, escape_markdow
 SECONDS = 2.0
 QR_WIDTH = 240  # pixels
 QR_ALT = "The students' link as a QR code"
-CODE, NICKNAME, HAND_IN, CHOSEN, OPENS, WALL = (
+CODE, NICKNAME, HAND_IN, CHOSEN, OPENS, SHOWS_QUESTION = (
     f"class.{name}" for name in ("code", "nickname", "hand_in", "chosen", "opens", "shows_question")
 )
 TABLES = ("answers", "hand-ins", "gains")
@@ -92,7 +92,7 @@ def entrance() -> None:
                     key=CODE,
                     max_chars=20,
                     autocomplete="off",
-                    help="The five characters on the wall.",
+                    help="The five characters on the projector.",
                     width=140,
                 )
                 st.text_input(
@@ -224,7 +224,7 @@ def student() -> None:
 def _hand_in_form() -> None:
     with st.form("class.hand_in_form"):
         st.text_area(
-            "Hand in: a link from *Share*, or a text",
+            "Hand in: a link from *Share*, or text",
             key=HAND_IN,
             max_chars=limits.most("hand_in_characters"),
             height=100,
@@ -306,8 +306,9 @@ def _address(parameters: dict[str, str]) -> tuple[str, str]:
 
 
 def slide() -> None:
-    """Draw what the class sees on the wall, and draw it again every two seconds: how to join until
-    the class is moved, or the teacher chooses the question, then the question and its answers.
+    """Draw what the class sees on the projector, and draw it again every two seconds: how to join
+    until the class is moved, or the teacher chooses the question, then the question and its
+    answers.
     """
     with st.container(key="class_slide"):
         st.fragment(_slide, run_every=SECONDS)()
@@ -316,7 +317,9 @@ def slide() -> None:
 @errors_as_messages()
 def _slide() -> None:
     record = _record()
-    shows_question = bool(record.members) and st.session_state.get(WALL, bool(record.place))
+    shows_question = bool(record.members) and st.session_state.get(
+        SHOWS_QUESTION, bool(record.place)
+    )
     items = _items(record)
     name = _shown(record, items)
     with st.container(horizontal=True, vertical_alignment="center", key="class_slide_head"):
@@ -325,14 +328,14 @@ def _slide() -> None:
         if record.members:
             st.button(
                 "How to join" if shows_question else "Question",
-                key="class.wall",
+                key="class.switch_slide",
                 icon=":material/qr_code_2:" if shows_question else ":material/help:",
                 shortcut="J",
                 on_click=_show_question,
                 args=(not shows_question,),
             )
         if shows_question:
-            _moves(record, name, items, is_wall=True)
+            _moves(record, name, items, is_slide=True)
     if shows_question:
         _question(record, name, items[name], names=False)
     else:
@@ -340,11 +343,11 @@ def _slide() -> None:
 
 
 def _show_question(shows: bool) -> None:
-    st.session_state[WALL] = shows
+    st.session_state[SHOWS_QUESTION] = shows
 
 
 def _join_slide(number: int) -> None:
-    """Draw, as large as the wall, how to join, and how many have."""
+    """Draw, as large as the projector, how to join, and how many have."""
     address, warning = _students_link(_lesson_of_the_class())
     picture = "" if warning else qr_code(address)
     left, right = st.columns([3, 2], vertical_alignment="center")
@@ -381,8 +384,8 @@ def _presenter() -> None:
             "Slide view",
             _slide_address(class_session.PAGE, _own_parameters()),
             icon=":material/slideshow:",
-            help="For the wall, in a window of its own: how to join, then the question and its "
-            "answers, without names and notes.",
+            help="Opens a window for the projector: how to join, then the question and its "
+            "answers, without names or notes.",
         )
         # The key has what is shown: the browser may send an earlier choice once more.
         key = f"class.item {name}"
@@ -420,7 +423,9 @@ def _presenter() -> None:
         if (step := items[name].step) is not None:
             _notes(step, items[name].note)
             st.link_button(
-                "This step for the wall", _slide_of_step(name, step), icon=":material/slideshow:"
+                "This step for the projector",
+                _slide_of_step(name, step),
+                icon=":material/slideshow:",
             )
     where, hand_ins, gains = st.tabs(
         ["Who is where", f"Handed in ({len(record.hand_ins)})", "Before and after"],
@@ -501,7 +506,7 @@ def _shown(record: ClassRecord, items: Mapping[str, Item]) -> str:
 
 
 def _moves(
-    record: ClassRecord, name: str, items: Mapping[str, Item], is_wall: bool = False
+    record: ClassRecord, name: str, items: Mapping[str, Item], is_slide: bool = False
 ) -> None:
     """Draw the buttons that reveal the answers and move the class."""
     question = items[name].question
@@ -517,9 +522,9 @@ def _moves(
     )
     is_elsewhere = items[name].step is not None and record.place not in ("", name)
     following = name if is_elsewhere else class_board.followed_by(name, [*items])
-    where = "this step" if is_elsewhere else "next step" if is_wall else "the next step"
+    where = "this step" if is_elsewhere else "next step" if is_slide else "the next step"
     st.button(
-        where.capitalize() if is_wall else f"Move everyone to {where}",
+        where.capitalize() if is_slide else f"Move everyone to {where}",
         key="class.move",
         type="primary",
         icon=":material/groups:",
@@ -566,7 +571,8 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
         if by_letter
         else [bar.label for bar in bars]
     )
-    # on the wall the options of a choice are next to the picture, which is as high as the screen
+    # on the projector the options of a choice are next to the picture, which is as high as the
+    # screen
     beside, picture = st.columns(2) if by_letter and not names else (st.container(), st.container())
     if by_letter:
         signs = [
@@ -830,11 +836,11 @@ def _people(record: ClassRecord) -> None:
 
 def _flood(record: ClassRecord, answered: Counter[str]) -> None:
     """Draw the button that removes everyone who joined after a moment."""
-    st.markdown("**Many who do not belong here**")
+    st.markdown("**Many people who do not belong here**")
     joined = sorted(entry.joined for entry in record.members)
     moments = sorted({moment - moment % 60 for moment in joined}, reverse=True)
     since = st.selectbox(
-        "Who joined at or after", moments, format_func=_clock, key="class.since", width=200
+        "Joined at or after", moments, format_func=_clock, key="class.since", width=200
     )
     silent = st.checkbox("Only those who have not answered", True, key="class.silent")
     members = [

@@ -530,7 +530,7 @@ def _level_ranks(chosen: Mapping[str, RankChoice], by: str) -> None:
     ]
     if ties:
         value = CRITERIA.get(by) or f"{SCORE_OF[by].short_title} on validation strings"
-        st.caption(escape_markdown(f"Level by {value}: {'; '.join(ties)}. {TIES}"))
+        st.caption(escape_markdown(f"Tied in {value}: {'; '.join(ties)}. {TIES}"))
 
 
 def named_runs(
@@ -560,7 +560,7 @@ def verdict(named: Mapping[str, Outcome], by: str) -> None:
     if level := level_with(chosen, named, by):
         others = "1 other" if len(level) == 1 else f"{len(level)} others"
         names = "; ".join(level[:5]) + ("; …" if len(level) > 5 else "")
-        sentence = f"Level with {others}: {names}. {TIES} {sentence}"
+        sentence = f"Tied with {others}: {names}. {TIES} {sentence}"
     st.markdown(
         f"**{escape_markdown(choice)}** {escape_markdown(sentence)}"
         if choice

@@ -83,7 +83,10 @@ def picture() -> None:
         )
         _after_the_story()
         return
-    alt = "Strings are counted into a Hankel matrix, factorised into states, and scored"
+    alt = (
+        "Strings are counted into a Hankel matrix, which is factorised into states; the model is "
+        "then scored"
+    )
     st.image(ASSETS / "overview.svg", width="stretch", alt=alt)
 
 

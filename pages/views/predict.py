@@ -45,7 +45,7 @@ EQUAL_WEIGHTS = "The weights are equal, because there are no validation strings 
 SHARES = {
     BY_STRING: "A model's share after the prefix is its weight, times the probability that it "
     "gives to the prefix, divided by the sum of these products over all models. So a model that "
-    "predicted the prefix well has much influence.",
+    "predicted the prefix well has a lot of influence.",
     BY_SYMBOL: "A model has the same share after every prefix.",
 }
 CODE_HEIGHT = 420

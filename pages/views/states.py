@@ -84,7 +84,7 @@ def walk_through(recipe: Recipe) -> None:
             "state's entry. Arrows that are only "
             "rounding errors are not drawn. A learned automaton is unique only up to a "
             "change of basis: another basis gives the "
-            "same weights of strings, but another graph."
+            "same weights of strings, but a different graph."
         )
     else:
         st.caption(
@@ -471,7 +471,7 @@ def automaton(context: Context) -> None:
     st.caption(
         f"{num_visible} of {model.transitions.size} transitions, {rule}{hidden}. Orange: below 0. "
         "A learned WFA is unique only up to a change of basis: another basis gives the same "
-        "weights of strings, but another graph."
+        "weights of strings, but a different graph."
     )
     with st.expander("The weights", icon=":material/table:"):
         table = weights_table(model, alphabet, smallest)

@@ -203,7 +203,8 @@ CONVERGED = Settings(
     "training to convergence",
     "The same two steps and losses, trained by L-BFGS from the SVD until 100 epochs lower "
     "the loss by less than 1 % "
-    "([convergence](../convergence.md)). SP has nothing to train, so it is that of *paper*",
+    "([convergence](../convergence.md)). SP has nothing to train, so its results are those of "
+    "*paper*",
     NETWORK_LEARNERS,
     learning={
         "optimizer": "lbfgs",

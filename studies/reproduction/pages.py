@@ -193,9 +193,9 @@ def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
         )
     return [
         *filter(None, parts),
-        "Values are mean ± standard deviation over the seeds in which all learners of these "
-        "settings were run, at this rank or "
-        f"sample size. A value without ± is of one seed. {_what_a_seed_is(experiment)}",
+        "Values are mean ± standard deviation over the seeds with which all learners in this "
+        "group were run, at this rank or sample size. "
+        f"A value without ± is from one seed. {_what_a_seed_is(experiment)}",
     ]
 
 
@@ -511,7 +511,7 @@ interval contains 0, or with fewer than {MIN_SEEDS} seeds, the answer is *{UNDEC
 number of ranks or sizes.
 
 The network is the one that the validation strings choose for each seed, by the score that is compared, among those of these
-settings: test scores choose nothing. The paper shows curves without numbers, so only its sentences can be checked. Its curves
+settings: nothing is chosen by test scores. The paper shows curves without numbers, so only its sentences can be checked. Its curves
 are finite, so Pautomac scores are compared with weights of 0 raised to {FLOOR:g} of the total; otherwise SP's score would be ∞
 wherever a test string has weight 0. A positive difference means that the network is ahead."""  # noqa: E501
 

@@ -62,7 +62,7 @@ def test_a_task_from_its_link_to_its_solution():
     challenge = contents.challenges()["even-a"]
     assert not complaints(app) and any(challenge.text in text for text in markdown_texts(app))
     app.button(key="build.check").click().run()
-    assert "The shortest string with another weight is λ: yours gives 0" in app.warning[
+    assert "The shortest string whose weight differs is λ: yours gives 0" in app.warning[
         0
     ].value.replace("\\", "")
     for hint in challenge.hints:

@@ -461,12 +461,12 @@ def test_the_teacher_sees_what_to_say_and_who_has_answered(
     assert f"**Say.** {plan.say}" in texts and "**Expect.** 3" in texts
     assert all(f"- {mistake}" in texts for mistake in plan.mistakes)
     assert rf"**Answered:** {escape_markdown('*Ada*')}" in texts and "**Not yet:** Bob" in texts
-    wall = open_lab("classroom", **{"class": code, "view": "slide"})
-    assert not complaints(wall) and "**2 students** here" in _texts(wall)
-    assert "How many states" not in _texts(wall)
-    wall.button(key="class.wall").click().run()
-    assert not complaints(wall) and "How many states" in _texts(wall)
-    assert escape_markdown("*Ada*") not in _texts(wall) and plan.say not in _texts(wall)
+    slide = open_lab("classroom", **{"class": code, "view": "slide"})
+    assert not complaints(slide) and "**2 students** here" in _texts(slide)
+    assert "How many states" not in _texts(slide)
+    slide.button(key="class.switch_slide").click().run()
+    assert not complaints(slide) and "How many states" in _texts(slide)
+    assert escape_markdown("*Ada*") not in _texts(slide) and plan.say not in _texts(slide)
 
 
 def test_a_teacher_finds_sessions_again(

@@ -26,7 +26,7 @@ from playwright.sync_api import (
 from nlwfa_core.metrics.score_table import SCORES
 from nlwfa_core.metrics.tables import format_score
 from nlwfa_core.teaching.answers import SEPARATOR, ChoiceKey, Key
-from pages.shared.navigation import DOORS, MENUS
+from pages.shared.navigation import MENUS, SECTIONS
 from tests import quick
 from tests.quick import TITLES
 from tests.waiting import DRAWING_SECONDS, PATIENCE_SECONDS, wait_for
@@ -121,7 +121,7 @@ def visit_first(page: Page, lab: str, path: str = "", **parameters: Any) -> None
 def go(page: Page, path: str) -> None:
     """A click in the bar of pages, or in one of its menus."""
     name = "Class" if path == "classroom" else path.replace("_", " ").capitalize()
-    if menu := next((door for door in MENUS if path in DOORS[door]), None):
+    if menu := next((section for section in MENUS if path in SECTIONS[section]), None):
         page.get_by_test_id("stTopNav").get_by_role("button", name=menu).click()
         page.get_by_role("menuitem", name=name, exact=True).click()
     else:

@@ -86,7 +86,7 @@ def test_an_even_number_of_a_from_nothing(page: Page, lab: str) -> None:
     expect(line(page)).to_contain_text("1 state · rank 1")
     press(page, "build.check")
     expect(keyed(page, "build_task")).to_contain_text(
-        "The shortest string with another weight is aa: yours gives 0, but it should be 1"
+        "The shortest string whose weight differs is aa: yours gives 0, but it should be 1"
     )
     press(page, "build.undo")
     expect(line(page)).to_contain_text("2 states · rank 2")

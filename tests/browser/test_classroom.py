@@ -122,9 +122,9 @@ def test_the_wall_has_how_to_join_and_then_the_question_alone(
     code = opened(page, lab)
     with page.expect_popup() as window:
         page.get_by_role("link", name="Slide view").click()
-    wall = window.value
-    wall.set_viewport_size(WIDE)
-    board = keyed(wall, "class_slide")
+    slide = window.value
+    slide.set_viewport_size(WIDE)
+    board = keyed(slide, "class_slide")
     expect(board.get_by_role("heading", name=code, exact=True)).to_be_visible()
     student = new_page()
     visit(student, lab, "classroom", **{"class": code, "lesson": "rank", "step": 4})
@@ -135,23 +135,23 @@ def test_the_wall_has_how_to_join_and_then_the_question_alone(
     press(student, "exercise.rank_4_0.check")
     expect(board.get_by_text("1 student here.")).to_be_visible()  # the others still need the code
     eventually(lambda: board.evaluate(CUT), [])
-    press(wall, "class.wall")
+    press(slide, "class.switch_slide")
     expect(board.get_by_text("1 of 1 have answered")).to_be_visible()
     for absent in ("class.tabs", "class.how", "class.notes", "class_controls"):
-        expect(keyed(wall, absent)).to_have_count(0)
-    expect(wall.get_by_test_id("stSidebar")).to_be_hidden()
-    expect(keyed(wall, "class.histogram")).to_have_count(0)
-    settled(wall)
-    wall.keyboard.press("a")
+        expect(keyed(slide, absent)).to_have_count(0)
+    expect(slide.get_by_test_id("stSidebar")).to_be_hidden()
+    expect(keyed(slide, "class.histogram")).to_have_count(0)
+    settled(slide)
+    slide.keyboard.press("a")
     expect(board.get_by_text("no finite number is enough")).to_be_visible()
     for size in (WIDE, LAPTOP):
-        wall.set_viewport_size(size)
-        drawn_charts(wall)
+        slide.set_viewport_size(size)
+        drawn_charts(slide)
         eventually(lambda: board.evaluate(CUT), [])
-    press(wall, "slide.leave")
-    expect(keyed(wall, "class.tabs")).to_be_visible()
+    press(slide, "slide.leave")
+    expect(keyed(slide, "class.tabs")).to_be_visible()
     with page.expect_popup() as window:
-        page.get_by_role("link", name="This step for the wall").click()
+        page.get_by_role("link", name="This step for the projector").click()
     expect(keyed(window.value, "explore.picture")).to_be_visible()
     expect(keyed(window.value, "lesson")).to_contain_text("step 4 of")
 

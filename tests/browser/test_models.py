@@ -409,7 +409,7 @@ def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
     assert found["head"] == "With 4 states, the nonlinear model has 50% fewer wrong guesses"
     line = "".join(text for text, _ in found["line"])
     assert line == (
-        "next symbols guessed wrong 0.400 against 0.800 · bits a symbol 1.000 against 1.000"
+        "next symbols guessed wrong 0.400 against 0.800 · bits per symbol 1.000 against 1.000"
     )
     level = verdict(script, lane(None, 0.8), lane(None, 0.79), hasTruth=False)
     assert level["head"] == "With 4 states, level: the curve buys nothing"
@@ -418,8 +418,8 @@ def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
 
 
 BITS = [
-    (1.0, 0.9, "the nonlinear model has 0.100 fewer bits a symbol"),
-    (1.0, 1.05, "the linear model has 0.050 fewer bits a symbol"),
+    (1.0, 0.9, "the nonlinear model has 0.100 fewer bits per symbol"),
+    (1.0, 1.05, "the linear model has 0.050 fewer bits per symbol"),
     (1.0, 1.01, "level: the curve buys nothing"),
     ("∞", 1.0, "only the nonlinear model gives every test string a weight"),
 ]

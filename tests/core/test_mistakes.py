@@ -180,8 +180,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "fit with a basis of a matrix that has one": (
         lambda: fit(HANKEL, "SP", rank=2, num_prefixes=3, statistic="factor"),
         RecipeError,
-        "num_prefixes and statistic can be chosen with strings, but a Hankel matrix was passed, "
-        "which has its own",
+        "num_prefixes and statistic can be chosen only with strings; the Hankel matrix that was "
+        "passed has its own",
     ),
     "fit with a basis that is not used": (
         lambda: fit(SAMPLE, "HMM", rank=2, num_prefixes=3),

@@ -84,7 +84,8 @@ class Models(ABC):
         """Return the expected counts: how often strings start in each state, make each move, emit
         each symbol and end in each state.
 
-        `states`, `behind` (num_nodes, num_models, num_states): those of the two passes.
+        `states`, `behind`, shape (num_nodes, num_models, num_states): the results of the pass down
+        and of the pass up.
         `termination`: how often strings end in each state.
         """
 

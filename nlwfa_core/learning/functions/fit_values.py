@@ -1,4 +1,4 @@
-"""Learns any function of strings from its values at some strings.
+"""Learn any function of strings from its values at some strings.
 
 SP, fac.non, tran.non and both.non learn from the known cells of H. A third step then fits the
 values themselves by least squares.

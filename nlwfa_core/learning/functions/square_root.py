@@ -1,5 +1,5 @@
-"""Finds the square root of a weighted automaton: a model of f with k states, from a model of f²
-with k (k + 1) / 2 states.
+"""Find the square root of a weighted automaton: a model of f with k states, from a model of f² with
+k (k + 1) / 2 states.
 
 If z is a state of f, the corresponding state of f² holds the products z_i z_j, in unknown
 coordinates. The map of f² for a word w acts on these products as f's map A_w acts on z. So if A_w

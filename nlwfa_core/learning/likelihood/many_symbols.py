@@ -36,7 +36,7 @@ from ..progress import CancelCheck, check_cancelled
 from .network import Network, objectives_and_gradients, outputs
 from .prefixes import PrefixCounts, numbers_of
 
-# Of 32 bits, with which a pass takes half the time.
+# An array of 32-bit floats, with which a pass takes half the time.
 Short = npt.NDArray[Any]
 
 

@@ -1,5 +1,5 @@
-"""Computes a model's states along a prefix tree in torch, so they can be differentiated with
-respect to its parameters.
+"""Compute a model's states along a prefix tree in torch, so they can be differentiated with respect
+to its parameters.
 
 All prefixes of one length that end in the same symbol are computed in one product.
 """

@@ -1,4 +1,4 @@
-"""What the families of a search share, and what the loop asks of each of them."""
+"""The parts that the families of a search share, and the interface that the loop calls."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class SearchState:
 
     @property
     def is_early(self) -> bool:
-        """Return whether to wait until EM has converged once, but not for long: only then it is
-        known what is near the best.
+        """Return whether to wait, though not for long, until EM has converged once: only then is it
+        known which score is near the best.
         """
         return not self.has_converged and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
 

@@ -48,6 +48,9 @@ FEWEST_STRINGS, STEPS_IF_FEW = 200, 100
 # times the best
 NEAR = 1.02
 LARGEST_NETWORK = 2_000_000  # symbols × states²
+# The time left is so many times that of a long training; the second number counts if one on all
+# strings may follow.
+PASSES, PASSES_IF_RETRAINED = 1.3, 2.5
 # The largest batch and number of epochs of a refinement.
 MAX_BATCH, MAX_EPOCHS = 250, 300
 
@@ -257,6 +260,12 @@ class Networks(Family):
     # Where they don't
 
     def _next_long(self) -> Task | None:
+        """Choose the next of two long trainings: by likelihood, then refined with as many steps as
+        the time left allows.
+
+        None if both were chosen, if there is no short training or it was not near the best, or if
+        the time is too short for more steps than that one had.
+        """
         state = self.state
         if not self.candidates or not self.long_trainings:
             return None
@@ -265,8 +274,7 @@ class Networks(Family):
             return None
         self.short = short
         k = min(state.budget.max_states, LONG_STATES, limits.most("rank"))
-        passes = 2.5 if state.everything is not None else 1.3  # one on all strings may follow
-        seconds = state.clock.left / passes
+        seconds = state.clock.left / (PASSES if state.everything is None else PASSES_IF_RETRAINED)
         self.long_trainings -= 1
         if self.long_trainings:
             return Task(NAME, partial(self.teach, by_likelihood(k, state.budget.seed), seconds))

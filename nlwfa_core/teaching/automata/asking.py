@@ -35,7 +35,7 @@ class Stage:
     prefixes, suffixes : tuple of Word
         The rows that are states, and the columns, in the order in which they came.
     counterexample : Word or None
-        The shortest string to which the hypothesis gives another weight; None if there is none.
+        The shortest string to which the hypothesis gives a different weight; None if there is none.
     """
 
     hypothesis: WFA

@@ -8,7 +8,7 @@ line and the text, then lines `hint:`, and a solution: an automaton between ``` 
 finds all of this explained in docs/tasks.md.
 
 An attempt is right if it computes the same function as the solution, whatever its states are
-(`models.algebra.equivalent`). Otherwise the shortest string with another weight is shown.
+(`models.algebra.equivalent`). Otherwise the shortest string whose weight differs is shown.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Challenge:
         sentences = [
             f"Right for {int(right.sum())} of the {plural(len(words), 'string')} of up to "
             f"{plural(longest, 'symbol')}.",
-            f"The shortest string with another weight is {self.alphabet.decode(word)}: yours "
+            f"The shortest string whose weight differs is {self.alphabet.decode(word)}: yours "
             f"gives {written(own)}, but it should "
             f"be {written(wanted)}.",
         ]

@@ -74,7 +74,7 @@ def automaton(rng: Random) -> dict[str, str]:
 
 
 def counter(rng: Random) -> dict[str, str]:
-    """Make an automaton that counts a symbol, with a step, and a string."""
+    """Make an automaton that adds `step` for each occurrence of a symbol, and a string to read."""
     step, symbol = rng.randint(2, 5), rng.choice("ab")
     word = "".join(rng.sample("aaabbbab", 5))
     counting, still = [[1, step], [0, 1]], [[1, 0], [0, 1]]

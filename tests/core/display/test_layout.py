@@ -31,7 +31,7 @@ def boxes(
     for arrow in layout.arrows:
         width, height = label_size(labels[arrow.source, arrow.target])
         (x, y) = arrow.label
-        if arrow.free:
+        if arrow.has_room:
             found.append((x - width / 2, y - height / 2, x + width / 2, y + height / 2))
     return found
 
@@ -80,7 +80,7 @@ def test_a_chain_reads_from_left_to_right() -> None:
     assert len({y for _, y in layout.places}) == 1
     assert layout.columns == (LEFT, LEFT + COLUMN, LEFT + 2 * COLUMN, LEFT + 3 * COLUMN)
     assert [(arrow.source, arrow.target) for arrow in layout.arrows] == list(CHAIN)
-    assert all(arrow.free for arrow in layout.arrows)
+    assert all(arrow.has_room for arrow in layout.arrows)
     check_labels(layout, CHAIN)
     for arrow in layout.arrows:
         start, tip = np.array(arrow.curve[0]), np.array(arrow.head[0])

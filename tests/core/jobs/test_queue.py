@@ -63,13 +63,11 @@ def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -
     assert sum(map(adds, strangers)) == 2  # half of the room is theirs
     assert [adds(person(letter)) for letter in "abcde"] == [True] * 5
     assert not adds(person("f"))
-    with pytest.raises(RecipeError, match="The queue is full: 10 runs waiting"):
+    with pytest.raises(RecipeError, match="The queue is full, with 10 runs waiting"):
         queue.check_room(person("f"), room)
     while queue.pop().person.is_known:
         pass
-    with pytest.raises(
-        RecipeError, match="4 runs waiting from people who are in no class .limit 2"
-    ):
+    with pytest.raises(RecipeError, match="not in a class: 4 runs of theirs waiting .limit 2"):
         queue.check_room(person("Z"), 5)
 
 

@@ -317,6 +317,17 @@ def test_conll_2003_has_any_number_of_columns() -> None:
         read_strings(data.replace(b"\n\nrej", b"\nrej").replace(b"VBZ ", b""))
 
 
+@pytest.mark.parametrize("blank_lines", [0, 30])
+def test_a_conll_file_of_comments_says_how_much_of_it_was_read(blank_lines: int) -> None:
+    few = b"# a\n" * 3 + b"\n" * blank_lines
+    with pytest.raises(FormatError, match="^the file has no symbols, only comments"):
+        read_strings(few, Reading("conll"))
+    with pytest.raises(
+        FormatError, match="^the first 21 lines that are not blank have no symbols, only comments"
+    ):
+        read_strings(few * 7 + b"EU\n", Reading("conll"))
+
+
 # FASTA, FASTQ
 
 

@@ -74,11 +74,16 @@ def test_words_are_a_list_of_words(rows: list[Word]) -> None:
 def test_offsets_must_cover_the_symbols() -> None:
     with pytest.raises(
         RecipeError,
-        match=r"offsets must run from 0 to the number of symbols; got shapes \(3,\) and \(2,\)",
+        match=r"offsets must run from 0 to the number of symbols; got shapes \(3,\) and \(2,\), "
+        "offsets from 0 to 2",
     ):
         Words(np.array([0, 1, 0]), np.array([0, 2]))
     with pytest.raises(RecipeError, match="offsets must run from 0 to the number of symbols"):
         Words(np.array([0, 1, 0]), np.array([0, 4]))
+    with pytest.raises(RecipeError, match="offsets from 1 to 3"):
+        Words(np.array([0, 1, 0]), np.array([1, 3]))
+    with pytest.raises(RecipeError, match=r"got shapes \(0,\) and \(0,\)$"):
+        Words(np.array([], int), np.array([], int))
 
 
 @pytest.mark.parametrize(("word", "bad"), [((0, 2), 2), ((-1, 0), -1)])

@@ -274,7 +274,7 @@ def test_each_challenge_accepts_its_solution_in_any_basis_and_refuses_others(cha
         assert (
             not verdict.correct
             and 0 <= verdict.credit <= 0.5
-            and "The shortest string with another weight is" in verdict.reason
+            and "The shortest string whose weight differs is" in verdict.reason
         )
 
 
@@ -340,8 +340,8 @@ def test_the_brackets_at_random():
 def test_what_a_wrong_attempt_is_told():
     even = CHALLENGES["even-a"]
     assert even.check(EMPTY).reason == (
-        "Right for 15 of the 31 strings of up to 4 symbols. The shortest string with another "
-        "weight is λ: yours gives 0, but it "
+        "Right for 15 of the 31 strings of up to 4 symbols. The shortest string whose weight "
+        "differs is λ: yours gives 0, but it "
         "should be 1. No automaton with 1 state computes this function; it needs 2."
     )
     third = read_draft("state 1 1 1/4\narrow 1 h 1 0.375\narrow 1 t 1 0.376")

@@ -739,7 +739,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     for learner in ("fac.non", "tran.non"):
         assert depth_reached(learner=learner, objective="hankel", rank=3) == 1
     said(lesson, 4, f"The PFA is the best of {PFA_STARTS} starts of EM")
-    said(lesson, 4, f"the nonlinear model begins with {FRESH} random starts")
+    said(lesson, 4, f"the nonlinear model begins from {FRESH} random starts")
     leap, *others = (
         score("total_variation", **PAPER, rank=11, learning_seed=seed) for seed in range(3)
     )
@@ -1125,7 +1125,7 @@ def test_declared_choices_are_the_computed_ones() -> None:
         f"first {order['pdfa'][0]}, last {order['pdfa'][-1]}"
     ]
     assert right_options("which-model", 4) == [
-        "it fits noisy entries by squares, and its weights need not be probabilities"
+        "it fits noisy entries by least squares, and its weights need not be probabilities"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Tests the four readings of prefixes with targets: worked by hand, against loops, and on the
+"""Test the four readings of prefixes with targets: worked by hand, against loops, and on the
 competition's public file.
 """
 

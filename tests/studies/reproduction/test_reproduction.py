@@ -1,5 +1,5 @@
-"""Tests the paper's experiments: stored runs, choices and verdicts worked by hand, pages and
-figures from made-up runs.
+"""Test the paper's experiments: stored runs, choices and verdicts worked by hand, pages and figures
+from made-up runs.
 """
 
 from __future__ import annotations
