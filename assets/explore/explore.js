@@ -54,8 +54,6 @@ const MARGIN = 14; // of a matrix: the groups of its rows and columns
 const HAS_BLOCKS = 0.9; // the least share of H in its blocks, for states to stand on rings at first
 const PALEST = 2e-5; // of the largest entry: paler is not seen
 
-const html = (name, text = "", className = "") =>
-  Object.assign(document.createElement(name), { textContent: text, className });
 let namespace = ""; // of SVG
 // On a slide the picture is drawn larger: how many pixels of the screen one of an element's own takes.
 const scaleOf = (node) => node.getBoundingClientRect().width / node.clientWidth || 1;
@@ -1461,14 +1459,6 @@ class Explore {
     this.send("room", room);
   }
 
-  looksDark() {
-    const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-    pen.fillStyle = this.palette.card;
-    pen.fillRect(0, 0, 1, 1);
-    const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
-    return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
-  }
-
   // What does not change while the payload is the same.
   build(before) {
     const { material, state } = this;
@@ -1694,7 +1684,7 @@ class Explore {
     if (theme === this.theme) return;
     this.theme = theme;
     this.palette = { card, ink };
-    this.box.classList.toggle("dark", this.looksDark());
+    this.box.classList.toggle("dark", !isBright(channels(this.palette.card)));
     const { learner } = this.state;
     this.box.style.setProperty("--network", `var(--${learner === "SP" ? "muted" : COLOURS[learner]})`);
     for (const name of ["muted", "line"]) this.palette[name] = this.mixed(name);

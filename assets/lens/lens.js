@@ -91,7 +91,7 @@ class Lens {
     this.data = data;
     if (before?.basis !== data.basis) this.lit = this.chosen = this.view = null;
     if (!isSame) this.unpack(data);
-    this.inks = this.levelsToInks();
+    this.inks = inksOf(this.data.colours, this.dark);
     this.screen = this.picture = this.points = null;
     this.drawLegend();
     this.resize();
@@ -122,8 +122,8 @@ class Lens {
     const keys = "Arrow keys move from cell to cell, Enter chooses, plus and minus zoom, 0 shows all.";
     this.map.setAttribute("aria-label", `${data.title}, ${size}. ${keys}`);
     this.words = data.prefixes.map((prefix, row) => {
-      const word = textOf("div", "", "word");
-      word.append(textOf("span", prefix), textOf("span", written(this.sums[row], 3)));
+      const word = html("div", "", "word");
+      word.append(html("span", prefix), html("span", written(this.sums[row], 3)));
       Object.entries({ role: "option", id: `${data.name}-${row}`, "data-row": row }).forEach(([name, value]) => word.setAttribute(name, value));
       return word;
     });
@@ -162,18 +162,7 @@ class Lens {
     this.redraw();
   }
 
-  // Levels as nlwfa_core/display/lens.py makes them: 1 … 127 positive, 129 … 255 negative, on a scale of logarithms.
-  levelsToInks() {
-    const { positive, negative } = this.data.colours;
-    const ramps = [positive, negative].map((ramp) => (this.dark ? [...ramp].reverse() : ramp).map(channels));
-    const between = (ramp, share) => {
-      const place = share * (ramp.length - 1);
-      const low = Math.min(Math.floor(place), ramp.length - 2);
-      return ramp[low].map((part, i) => Math.round(part + (place - low) * (ramp[low + 1][i] - part)));
-    };
-    return Array.from({ length: 256 }, (_, level) => between(ramps[level >> 7], Math.max(0, (level & 127) - 1) / 126));
-  }
-
+  // The level of a value, as `inksOf` colours it.
   levelOf(value) {
     const [low, high] = this.data.layer.scale;
     const [size, sign] = [Math.abs(value), value < 0 ? 128 : 0];
@@ -439,7 +428,7 @@ class Lens {
   describe(cell, event) {
     const lines = this.facts(cell).map(([name, text]) => {
       const line = document.createElement("div");
-      line.append(textOf("i", name), textOf("b", text));
+      line.append(html("i", name), html("b", text));
       return line;
     });
     this.tip.replaceChildren(...lines);
@@ -727,14 +716,14 @@ class Lens {
 
   drawLegend() {
     const { scale, negative, floor } = this.data.layer;
-    const ramps = textOf("div", "", "ramps");
+    const ramps = html("div", "", "ramps");
     for (const sign of negative ? [0, 128] : [0]) {
       const stops = [1, 32, 64, 96, 127].map((level) => `rgb(${this.inks[level + sign].slice(0, 3)})`);
-      ramps.append(textOf("div", "", "ramp"));
+      ramps.append(html("div", "", "ramp"));
       ramps.lastChild.style.background = `linear-gradient(to right, ${stops})`;
     }
     const blank = (negative ? "red: negative; " : "") + (floor ? "blank: smaller" : "blank: 0");
-    const [low, high] = scale.map((power) => textOf("span", powerOfTen(power)));
-    this.legend.replaceChildren(low, ramps, high, textOf("span", blank));
+    const [low, high] = scale.map((power) => html("span", powerOfTen(power)));
+    this.legend.replaceChildren(low, ramps, high, html("span", blank));
   }
 }

@@ -52,7 +52,7 @@ class Network {
     this.data = data;
     if (!isSame) {
       this.row = 0;
-      this.choice.replaceChildren(...data.prefixes.map((text, i) => Object.assign(textOf("option", text), { value: i })));
+      this.choice.replaceChildren(...data.prefixes.map((text, i) => Object.assign(html("option", text), { value: i })));
     }
     // A screen reader would otherwise read every picture of the training.
     this.said.setAttribute("aria-live", data.training ? "off" : "polite");
@@ -259,20 +259,20 @@ class Network {
     const all = layers.reduce((sum, layer) => sum + layer[this.row].length, 0);
     const [is, should] = writtenApart(outputs[this.row][worst], inputs[this.row][worst]);
     this.said.replaceChildren(
-      "u = ", textOf("b", prefixes[this.row]), `: state (${shown})`,
+      "u = ", html("b", prefixes[this.row]), `: state (${shown})`,
       nonlinear ? `; ${bent} of ${all} tanh units are where tanh bends (beyond ±${BENT})` : "",
-      ". Largest error: v = ", textOf("b", suffixes[worst]), is === should ? ": none, up to rounding." : `, ${is} instead of ${should}.`,
+      ". Largest error: v = ", html("b", suffixes[worst]), is === should ? ": none, up to rounding." : `, ${is} instead of ${should}.`,
     );
   }
 
   drawLegend({ scale }) {
-    const ramps = textOf("div", "", "ramps");
+    const ramps = html("div", "", "ramps");
     for (const ramp of this.ramps) {
-      ramps.append(textOf("div", "", "ramp"));
+      ramps.append(html("div", "", "ramp"));
       ramps.lastChild.style.background = `linear-gradient(to right, ${ramp})`;
     }
-    const [low, high] = scale.map((power) => textOf("span", powerOfTen(power)));
-    const legend = [textOf("span", "Size of an entry:"), low, ramps, high, textOf("span", "red: negative")];
+    const [low, high] = scale.map((power) => html("span", powerOfTen(power)));
+    const legend = [html("span", "Size of an entry:"), low, ramps, high, html("span", "red: negative")];
     this.root.querySelector(".legend").replaceChildren(...legend);
   }
 }

@@ -121,14 +121,7 @@ class Panels {
   }
 
   levelsToInks() {
-    const { positive, negative } = this.data.colours;
-    const ramps = [positive, negative].map((ramp) => (this.dark ? [...ramp].reverse() : ramp).map(channels));
-    const between = (ramp, share) => {
-      const place = share * (ramp.length - 1);
-      const low = Math.min(Math.floor(place), ramp.length - 2);
-      return ramp[low].map((part, i) => Math.round(part + (place - low) * (ramp[low + 1][i] - part)));
-    };
-    const inks = Array.from({ length: 256 }, (_, level) => between(ramps[level >> 7], Math.max(0, (level & 127) - 1) / 126));
+    const inks = inksOf(this.data.colours, this.dark);
     this.packed = Uint32Array.from(inks, ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red);
     this.packed[0] = 0;
     return inks;
@@ -364,31 +357,31 @@ class Panels {
     const rest = written(left);
     const isOne = this.words.every((word, other) => word !== this.words[i] || this.H[other] === this.H[i]);
     const cells = count === 1 ? "in this cell only" : `in ${count} cells${isOne ? ", all with the same value of H" : ""}`;
-    const parts = ["u = ", textOf("b", u), ", v = ", textOf("b", v), `: H ${value}, Ĥ ${near}, H − Ĥ ${rest}. The string `];
-    this.said.replaceChildren(...parts, textOf("b", joined), ` is ${cells}.`);
+    const parts = ["u = ", html("b", u), ", v = ", html("b", v), `: H ${value}, Ĥ ${near}, H − Ĥ ${rest}. The string `];
+    this.said.replaceChildren(...parts, html("b", joined), ` is ${cells}.`);
   }
 
   drawLegend() {
     const { scale, largest, floor } = this.data;
     const colour = (level) => `rgb(${this.inks[level].slice(0, 3)})`;
     const ramps = (stopsOf) => {
-      const box = textOf("div", "", "ramps");
+      const box = html("div", "", "ramps");
       for (const sign of [0, 128]) {
-        box.append(textOf("div", "", "ramp"));
+        box.append(html("div", "", "ramp"));
         box.lastChild.style.background = `linear-gradient(to right, ${stopsOf(sign)})`;
       }
       return box;
     };
     const key = (title, low, high, stopsOf) => {
-      const box = textOf("div", "", "key");
-      box.append(textOf("span", title), textOf("span", low), ramps(stopsOf), textOf("span", high));
+      const box = html("div", "", "key");
+      box.append(html("span", title), html("span", low), ramps(stopsOf), html("span", high));
       return box;
     };
     const [low, high] = scale.map(powerOfTen);
     const blank = `red: negative; blank: 0 or below ${powerOfTen(Math.round(Math.log10(floor)))}`;
     const logarithmic = key("H, Ĥ, logarithmic:", low, high, (sign) => [1, 32, 64, 96, 127].map((level) => colour(level + sign)));
     const root = key("H − Ĥ, square root:", "0", written(largest, 2), (sign) => ["transparent", colour(127 + sign)]);
-    this.root.querySelector(".legend").replaceChildren(logarithmic, root, textOf("span", blank));
+    this.root.querySelector(".legend").replaceChildren(logarithmic, root, html("span", blank));
   }
 }
 

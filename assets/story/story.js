@@ -16,8 +16,6 @@ export default function ({ data, parentElement }) {
   };
 }
 
-const tag = (name, text = "", className = "") => Object.assign(document.createElement(name), { textContent: text, className });
-
 function late(element, seconds) {
   element.dataset.late = "";
   element.style.setProperty("--late", seconds.toFixed(2));
@@ -27,42 +25,42 @@ function late(element, seconds) {
 
 function cell(value, largest, colour) {
   const strength = largest ? Math.abs(value) / largest : 0;
-  const box = tag("td", written(value, 2));
+  const box = html("td", written(value, 2));
   const tint = value < 0 ? "var(--pink)" : colour;
   box.style.background = `color-mix(in srgb, ${tint} ${Math.round(8 + 52 * Math.sqrt(strength))}%, transparent)`;
   return box;
 }
 
 function table(title, rows, columns, cells, colour, { marks = [], wait = 0, pace = 0.25 } = {}) {
-  const part = tag("div", "", "part");
+  const part = html("div", "", "part");
   const largest = Math.max(...cells.flat().map(Math.abs));
-  const [grid, head, body] = [tag("table"), tag("thead"), tag("tbody")];
+  const [grid, head, body] = [html("table"), html("thead"), html("tbody")];
   if (columns.length) {
-    const line = tag("tr");
-    line.append(tag("th"), ...columns.map((name) => tag("th", name)));
+    const line = html("tr");
+    line.append(html("th"), ...columns.map((name) => html("th", name)));
     head.append(line);
   }
   cells.forEach((numbers, u) => {
-    const line = tag("tr");
+    const line = html("tr");
     const boxes = numbers.map((value, v) => late(cell(value, largest, colour), wait + pace * (u + v)));
-    line.append(tag("th", rows[u] ?? ""), ...boxes);
+    line.append(html("th", rows[u] ?? ""), ...boxes);
     for (const [row, column] of marks) if (row === u) boxes[column].classList.add("mark");
     body.append(line);
   });
   grid.append(head, body);
-  part.append(tag("h4", title), grid);
+  part.append(html("h4", title), grid);
   return part;
 }
 
 function bars(pairs, className) {
-  const grid = tag("div", "", `bars ${className}`);
+  const grid = html("div", "", `bars ${className}`);
   const largest = Math.max(...pairs.map(([, value]) => value), 1e-9);
   pairs.forEach(([name, value], i) => {
-    const well = tag("span");
-    const bar = tag("i");
+    const well = html("span");
+    const bar = html("i");
     bar.style.width = `${(100 * value) / largest}%`;
     well.append(bar);
-    const parts = [tag("b", name), well, tag("span", `${(100 * value).toFixed(1)} %`)];
+    const parts = [html("b", name), well, html("span", `${(100 * value).toFixed(1)} %`)];
     grid.append(...parts.map((part) => late(part, 0.6 * i)));
   });
   return grid;
@@ -74,7 +72,7 @@ const SCENES = [
   ({ rows, columns, cells, marks }) => [table("H", rows, columns, cells, "var(--blue)", { marks })],
   ({ rows, columns, left, right }) => [
     table("UD, a row for each beginning", rows, [], left, "var(--gold)"),
-    late(tag("span", "×", "sign"), 2),
+    late(html("span", "×", "sign"), 2),
     table("Vᵀ", [], columns, right, "var(--gold)", { wait: 2.2 }),
   ],
   ({ prefixes, states }) => [table("The state after each beginning", prefixes, [], states, "var(--green)", { pace: 0.6 })],
@@ -104,7 +102,7 @@ class Story {
     if (this.id === data.id) return;
     this.id = data.id;
     this.data = data;
-    const tabs = data.scenes.map(([name], i) => Object.assign(tag("button", `${i + 1} ${name}`), { type: "button" }));
+    const tabs = data.scenes.map(([name], i) => Object.assign(html("button", `${i + 1} ${name}`), { type: "button" }));
     tabs.forEach((tab, i) => (tab.dataset.at = i));
     this.tabs.replaceChildren(...tabs);
     this.show(0);

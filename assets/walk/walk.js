@@ -29,8 +29,6 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 }
 
 
-const tag = (name, text = "", className = "") => Object.assign(document.createElement(name), { textContent: text, className });
-
 class Walk {
   constructor(root) {
     this.root = root;
@@ -65,7 +63,7 @@ class Walk {
     const before = this.views?.[this.view];
     this.data = data;
     const { accent, light, mark } = data.colours;
-    const isDark = this.isDark();
+    const isDark = !isBright(channels(getComputedStyle(this.box).getPropertyValue("--st-background-color").trim()));
     const colours = { accent: isDark ? light : accent, light: isDark ? accent : light, mark, onaccent: isDark ? "#0b1118" : "#ffffff" };
     colours.warn = isDark ? "#ff9d66" : "#b34700";
     Object.entries(colours).forEach(([name, colour]) => this.box.style.setProperty(`--${name}`, colour));
@@ -78,7 +76,7 @@ class Walk {
     this.scope = data.scope;
     this.views = data.views;
     const keys = [...data.keys, ...(data.keys.length ? ["⌫"] : [])].map((symbol) => {
-      const key = tag("button", symbol);
+      const key = html("button", symbol);
       key.type = "button";
       key.dataset.symbol = symbol;
       if (symbol === "⌫") key.setAttribute("aria-label", "Delete the last symbol");
@@ -92,14 +90,6 @@ class Walk {
     this.choose(same >= 0 && data.first === this.first ? same : data.first);
     this.first = data.first;
     this.take(globalThis.nlwfaLensParts?.get(data.name) ?? {});
-  }
-
-  isDark() {
-    const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-    pen.fillStyle = getComputedStyle(this.box).getPropertyValue("--st-background-color").trim();
-    pen.fillRect(0, 0, 1, 1);
-    const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
-    return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
   }
 
   // The walk of a string, if it is one through these drawings. A string that grows goes on from where it was.
@@ -261,7 +251,7 @@ class Walk {
 
   drawTape() {
     const tiles = this.walk.word.map((symbol, i) => {
-      const tile = tag("button", symbol);
+      const tile = html("button", symbol);
       tile.type = "button";
       tile.dataset.at = i + 1;
       tile.setAttribute("aria-label", `Read up to symbol ${i + 1}, ${symbol}`);
@@ -275,9 +265,9 @@ class Walk {
   drawBars() {
     const { k, nodes, dots } = this.views[this.view];
     const bars = Array.from({ length: k }, (_, i) => {
-      const [bar, well] = [tag("div"), tag("div", "", "well")];
-      well.append(tag("i"));
-      bar.append(well, tag("div", "", "value"), tag("div", dots ? String(i + 1) : nodes[i].label, "name"));
+      const [bar, well] = [html("div"), html("div", "", "well")];
+      well.append(html("i"));
+      bar.append(well, html("div", "", "value"), html("div", dots ? String(i + 1) : nodes[i].label, "name"));
       return bar;
     });
     this.bars.replaceChildren(...bars);
@@ -383,7 +373,7 @@ class Walk {
   say(steps, isLost, lostAt) {
     const { word, prefixes, codes } = this.walk;
     const { nodes, dots, k } = this.views[this.view];
-    const code = (text) => tag("b", this.short(text));
+    const code = (text) => html("b", this.short(text));
     const parts = [];
     const zeros = Array(Math.min(k, 12)).fill("0").join(" ");
     const names = steps[this.at].nodes.map((node) => nodes[node].label);
@@ -452,9 +442,9 @@ class Walk {
     this.rung = this.shape("circle", { r: 10, visibility: "hidden" }, "now");
     this.ladder.replaceChildren(...parts, this.rung);
     this.rungs = ladder.map(place);
-    const legend = [tag("span", truthName ? "model" : "f(x)", "of-model"), ...(truthName ? [tag("span", truthName, "of-truth")] : [])];
+    const legend = [html("span", truthName ? "model" : "f(x)", "of-model"), ...(truthName ? [html("span", truthName, "of-truth")] : [])];
     const isBelow = ladder.some((value) => value < 0);
-    if (isBelow || ladder.includes(0)) legend.push(tag("span", isBelow ? "0 or below" : "exactly 0", "of-zero"));
+    if (isBelow || ladder.includes(0)) legend.push(html("span", isBelow ? "0 or below" : "exactly 0", "of-zero"));
     this.root.querySelector(".legend").replaceChildren(...legend);
   }
 
@@ -611,7 +601,7 @@ class Editor {
       this.panel.replaceChildren();
       return;
     }
-    this.panel.replaceChildren(...(state ? this.ofState(state) : this.ofArrow(chosen)), tag("p", "", "error"));
+    this.panel.replaceChildren(...(state ? this.ofState(state) : this.ofArrow(chosen)), html("p", "", "error"));
     const error = this.panel.lastChild;
     error.hidden = true;
     error.setAttribute("role", "alert");
@@ -619,9 +609,9 @@ class Editor {
   }
 
   field(label, name, value, options) {
-    const box = tag("label", label);
-    const input = tag(options ? "select" : "input");
-    const choice = (option) => Object.assign(tag("option", option), { value: option, selected: option === value });
+    const box = html("label", label);
+    const input = html(options ? "select" : "input");
+    const choice = (option) => Object.assign(html("option", option), { value: option, selected: option === value });
     if (options) input.append(...options.map(choice));
     else Object.assign(input, { type: "text", value, autocomplete: "off", spellcheck: false });
     input.name = name;
@@ -630,15 +620,15 @@ class Editor {
   }
 
   button(text, edit, name = edit) {
-    const button = tag("button", text);
+    const button = html("button", text);
     Object.assign(button, { type: "button", name });
     button.dataset.edit = edit;
     return button;
   }
 
   ofState({ name, initial, termination }) {
-    const row = tag("div", "", "row");
-    row.append(tag("b", `State ${name}`), this.field("α₀", "initial", initial), this.field("α∞", "termination", termination));
+    const row = html("div", "", "row");
+    row.append(html("b", `State ${name}`), this.field("α₀", "initial", initial), this.field("α∞", "termination", termination));
     row.append(this.button("Set", "state"), this.button("Remove the state", "remove-state"), this.button("Close", "close"));
     return [row];
   }
@@ -647,14 +637,14 @@ class Editor {
     const { arrows, symbols } = this.data;
     const own = arrows.filter((arrow) => arrow[0] === source && arrow[2] === target);
     const rows = own.map(([, symbol, , weight]) => {
-      const row = tag("div", "", "row of-symbol");
+      const row = html("div", "", "row of-symbol");
       row.dataset.symbol = symbol;
-      row.append(tag("b", symbol, "code"), this.field("Weight", `weight of ${symbol}`, weight));
+      row.append(html("b", symbol, "code"), this.field("Weight", `weight of ${symbol}`, weight));
       row.append(this.button("Set", "arrow", `set ${symbol}`), this.button("Remove", "remove-arrow", `remove ${symbol}`));
       return row;
     });
     const fresh = symbols.find((symbol) => !own.some((arrow) => arrow[1] === symbol)) ?? "";
-    const row = tag("div", "", "row");
+    const row = html("div", "", "row");
     const ends = [this.field("From", "source", source, this.names), this.field("To", "target", target, this.names)];
     row.append(...ends, this.field("Symbol", "symbol", fresh), this.field("Weight", "weight", "1"));
     row.append(this.button("Draw the arrow", "arrow"), this.button("Close", "close"));
