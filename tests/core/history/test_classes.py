@@ -360,6 +360,14 @@ def test_who_is_removed_elsewhere_makes_nobody_forgotten_here(
     assert [len(room.read(code, TOKEN).removed) for code in (here, elsewhere)] == [1, 1]
 
 
+def test_who_is_removed_from_one_session_stays_in_another(room: Classes) -> None:
+    codes = sorted(room.open(token_of) for _ in range(3))
+    for code in codes:
+        room.join(code, ADA)
+    room.remove(codes[1], TOKEN, [ADA])
+    assert [len(room.read(code, TOKEN).members) for code in codes] == [1, 0, 1]
+
+
 def test_a_flood_of_new_members_is_slowed_and_members_are_not(
     room: Classes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

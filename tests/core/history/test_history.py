@@ -255,6 +255,15 @@ def test_tables_of_an_unknown_revision_are_left_alone(tmp_path: Path, history: H
     assert len((tmp_path / FILE).read_bytes()) == len(before)
 
 
+@pytest.mark.parametrize("state", ["queued", "running", "cancelled", "failed", "interrupted"])
+def test_only_a_run_that_is_done_is_there(history: History, state: str) -> None:
+    recipe = recipe_of()
+    history.note([Event(recipe.key(), recipe, state, 1.0)])
+    assert not history.has(recipe.key())
+    history.note([run_of_result(recipe.key(), run(recipe), 2.0)])
+    assert history.has(recipe.key())
+
+
 def test_what_people_give_a_run_stays_when_it_is_run_again(
     tmp_path: Path, history: History
 ) -> None:

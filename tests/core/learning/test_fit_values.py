@@ -10,7 +10,7 @@ import pytest
 from nlwfa_core.errors import Cancelled, RecipeError
 from nlwfa_core.hankel.valued_strings import ValuedStrings, observed_hankel, value_scores
 from nlwfa_core.learning.completion import complete, fit_completed
-from nlwfa_core.learning.functions.fit_values import fit_values, map_messages
+from nlwfa_core.learning.functions.fit_values import _root, fit_values, map_messages
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, VALUE_LEARNERS
 from nlwfa_core.learning.progress import Progress
 from nlwfa_core.models.nlwfa import NLWFA
@@ -84,6 +84,17 @@ def test_a_refined_root_is_the_squared_function() -> None:
     )
     assert relative(steps.model, held_out) > 0.1
     assert relative(refined.model, held_out) < 1e-8
+
+
+def test_the_root_of_a_linear_model_has_the_right_rank() -> None:
+    """Three states have six products: with fewer, the square is another function."""
+    f = random_wfa(3, 2, 5)
+    words = all_words(2, 9)
+    given = ValuedStrings(words, f.weights(words) ** 2, AB)
+    root = _root(given, 3)
+    assert root is not None and root.num_states == 3
+    values, wanted = root.weights(words) ** 2, given.values
+    assert np.allclose(values, wanted, atol=1e-6 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)

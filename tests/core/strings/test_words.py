@@ -82,6 +82,8 @@ def test_offsets_must_cover_the_symbols() -> None:
         Words(np.array([0, 1, 0]), np.array([0, 4]))
     with pytest.raises(RecipeError, match="offsets from 1 to 3"):
         Words(np.array([0, 1, 0]), np.array([1, 3]))
+    with pytest.raises(RecipeError, match=r"got shapes \(2, 2\) and \(2,\)"):
+        Words(np.zeros((2, 2), int), np.array([0, 2]))
     with pytest.raises(RecipeError, match=r"got shapes \(0,\) and \(0,\)$"):
         Words(np.array([], int), np.array([], int))
 
