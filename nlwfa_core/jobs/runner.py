@@ -526,8 +526,8 @@ class Runner:
                     break
                 self._begin(worker, self._queue.pop())
             while (job := worker.job) is not None:
-                for _ in range(ATTEMPTS):
-                    self._attempt(worker, job)
+                for number in range(ATTEMPTS):
+                    self._attempt(worker, job, again=number > 0)
                 with self._changed:
                     job.end("failed", died(ATTEMPTS))
                     self._durations.note(job)
@@ -558,8 +558,8 @@ class Runner:
             job = following
         return None
 
-    def _attempt(self, worker: WorkerProcess, job: Job) -> None:
-        """Run a job in a worker process.
+    def _attempt(self, worker: WorkerProcess, job: Job, again: bool) -> None:
+        """Run a job in a worker process; `again`: after a process that died.
 
         If the process dies, the job has not ended when this returns. Takes the lock.
         """
@@ -567,7 +567,8 @@ class Runner:
             with self._changed:
                 if job.over:
                     return
-                job.begin()
+                if again:
+                    job.begin()
                 worker.start()
                 folder, hold = self._folders.folder(job.key), job.hold_after if job.paused else None
                 worker.send(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from time import time
 
 import streamlit as st
@@ -83,22 +84,48 @@ def _setting(name: str) -> str:
     return os.environ.get(name, "").strip().lower()
 
 
-def identity() -> str:
-    """Identify the signed-in person, or the one at the server's machine, or else the browser until
-    it is closed.
+@dataclass(frozen=True)
+class Owner:
+    """Whose a session is.
 
-    Store only its pseudonym: see `history.owners`.
+    Attributes
+    ----------
+    identity : str
+        The signed-in person, or the one at the server's machine, or else the browser until it is
+        closed. Store only its pseudonym: see `history.owners`.
+    browser : str
+        The token of the browser; "" if it has no cookie.
+    is_known : bool
+        Whether the person is at the server's machine or has signed in.
     """
+
+    identity: str
+    browser: str
+    is_known: bool
+
+
+def owner() -> Owner:
+    """Return whose this session is."""
+    token, is_here = browser(), at_the_machine()
     if signed_in():
-        return "\0".join(
-            ("user", str(st.user.get("iss", "")), str(st.user.get("sub") or st.user.get("email")))
-        )
-    if at_the_machine():
-        return "machine"
-    if token := browser():
-        return f"browser\0{token}"
+        person = str(st.user.get("sub") or st.user.get("email"))
+        identity = "\0".join(("user", str(st.user.get("iss", "")), person))
+    elif is_here:
+        identity = "machine"
+    else:
+        identity = f"browser\0{token}" if token else f"session\0{session()}"
+    return Owner(identity, token, is_here or bool(signed_in()))
+
+
+def identity() -> str:
+    """Return the identity of this session's owner."""
+    return owner().identity
+
+
+def session() -> str:
+    """Return the name of this session; "" without a server. Reloading the page makes a new one."""
     context = st.runtime.scriptrunner.get_script_run_ctx()
-    return f"session\0{context.session_id if context else ''}"
+    return context.session_id if context else ""
 
 
 def signed_in() -> bool | None:

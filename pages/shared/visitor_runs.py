@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -53,36 +52,16 @@ def own() -> OwnList | None:
 
 
 def owner() -> str:
-    """Return this session's name in the runner's queue. Reloading the page makes a new session."""
-    context = st.runtime.scriptrunner.get_script_run_ctx()
-    name = context.session_id if context else ""
-    _owners()[name] = Owner(
-        visitor.identity(), visitor.browser(), visitor.at_the_machine() or bool(visitor.signed_in())
-    )
+    """Return this session's name in the runner's queue."""
+    name = visitor.session()
+    _owners()[name] = visitor.owner()
     while len(_owners()) > MAX_OWNERS:
         _owners().pop(next(iter(_owners())), None)
     return name
 
 
-@dataclass(frozen=True)
-class Owner:
-    """Whose a session is.
-
-    Attributes
-    ----------
-    identity, browser : str
-        As in `visitor`.
-    is_known : bool
-        Whether the person is at the server's machine or has signed in.
-    """
-
-    identity: str
-    browser: str
-    is_known: bool
-
-
 @st.cache_resource(show_spinner=False)
-def _owners() -> dict[str, Owner]:
+def _owners() -> dict[str, visitor.Owner]:
     return {}
 
 

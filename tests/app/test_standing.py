@@ -13,7 +13,7 @@ from nlwfa_core import RecipeError, limits
 from nlwfa_core.files import FileShelf
 from nlwfa_core.jobs.job import Person
 from pages.shared import standing as module
-from pages.shared import uploads, visitor_runs
+from pages.shared import uploads, visitor, visitor_runs
 from pages.shared.render_lock import LONGEST_WAITING, RenderLock
 from pages.shared.standing import BUSY_PAGES, MEMBER, STRANGER, Rank, Standing, standing
 
@@ -60,10 +60,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_tabs_of_a_browser_are_one_person_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     owners = {
-        "tab 1": visitor_runs.Owner("browser\0ab", "ab", False),
-        "tab 2": visitor_runs.Owner("browser\0ab", "ab", False),
-        "fresh": visitor_runs.Owner("browser\0cd", "cd", False),
-        "signed in": visitor_runs.Owner("user\0ada", "ef", True),
+        "tab 1": visitor.Owner("browser\0ab", "ab", False),
+        "tab 2": visitor.Owner("browser\0ab", "ab", False),
+        "fresh": visitor.Owner("browser\0cd", "cd", False),
+        "signed in": visitor.Owner("user\0ada", "ef", True),
     }
     monkeypatch.setattr(visitor_runs, "_owners", lambda: owners)
     assert (
