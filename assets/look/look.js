@@ -46,7 +46,7 @@ function headingOf(main, place) {
   return Math.min(place, ...tops.slice(-1));
 }
 
-// Returns how far the targets have to move, 0 if they are in sight.
+// Returns how far the targets have to move, 0 if they are in sight, or if the page can't be scrolled any further towards them.
 function scrollTo(targets) {
   if (!targets.length) return 0;
   const card = document.querySelector(".st-key-lesson")?.parentElement;
@@ -63,6 +63,8 @@ function scrollTo(targets) {
   const top = bottom - heading + SPACE <= visibleBottom - visibleTop ? heading : first;
   if (top >= visibleTop && bottom <= visibleBottom) return 0;
   const distance = Math.round(top - visibleTop - SPACE);
+  const room = distance > 0 ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop;
+  if (room < 1) return 0;
   main.scrollBy({ top: distance, behavior: "smooth" });
   return distance;
 }
@@ -124,13 +126,12 @@ export default function ({ data }) {
   if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
   if (isNew) delete document.documentElement.dataset.step; // or been folded
   if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
-  const begin = performance.now();
+  let begin = performance.now();
   let width = innerWidth;
   let timer = 0;
   let last = begin + PATIENCE_MS;
   let end = last;
   let steady = begin;
-  let distance = 0;
   let scrolled = -Infinity;
   let before = "";
   let isSettled = false;
@@ -146,15 +147,12 @@ export default function ({ data }) {
     if (place !== before) {
       tellPictures();
       steady = now;
-      distance = 0;
       isSettled = false;
     }
     before = place;
     if (place && !isSettled && now - steady >= STEADY_MS && now - scrolled >= SCROLLING_MS) {
-      // A scroll that comes while the page below is still being drawn ends early; at the page's end it brings nothing nearer.
-      const left = scrollTo(targets);
-      isSettled = !left || left === distance;
-      distance = left;
+      // A scroll that comes while the page is still being drawn ends early, or does not begin.
+      isSettled = !scrollTo(targets);
       scrolled = now;
       settled = Math.min(settled, now);
       end = Math.min(last, now + SETTLED_MS);
@@ -165,7 +163,9 @@ export default function ({ data }) {
     if (isOver()) return removeEventListener("resize", onResize);
     if (innerWidth === width) return; // a phone's bars come and go
     width = innerWidth;
-    last = performance.now() + PATIENCE_MS;
+    begin = performance.now();
+    settled = Infinity;
+    last = begin + PATIENCE_MS;
     end = last;
     clearTimeout(timer);
     timer = setTimeout(look, 50);
