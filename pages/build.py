@@ -25,7 +25,7 @@ with widgets.errors_as_messages():
             "Hankel matrix and rank",
             "By hand",
             "Strings",
-            "Learn it again",
+            "Learn it from strings",
             *LOOKED_AT.values(),
             "Files",
         ],

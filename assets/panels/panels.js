@@ -57,7 +57,9 @@ class Panels {
     if (!isSame || String(theme) !== String(this.theme)) {
       [this.ink, this.paper, this.code, this.sans] = this.theme = theme;
       this.dark = !isBright(channels(this.paper));
-      this.inks = this.levelsToInks();
+      this.inks = inksOf(this.data.colours, this.dark);
+      this.packed = Uint32Array.from(this.inks, ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red);
+      this.packed[0] = 0;
       this.drawLegend();
       if (isSame) [0, 1, 2].forEach((which) => this.paint(which));
     }
@@ -118,13 +120,6 @@ class Panels {
     this.paint(2);
     if (this.lit) this.describe();
     return this.redraw(true);
-  }
-
-  levelsToInks() {
-    const inks = inksOf(this.data.colours, this.dark);
-    this.packed = Uint32Array.from(inks, ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red);
-    this.packed[0] = 0;
-    return inks;
   }
 
   // As in nlwfa_core/display/lens.py: 1 … 127 positive, 129 … 255 negative, on a scale of logarithms; 0 is blank.

@@ -135,7 +135,7 @@ def _models(
     report: Report,
     cancelled: CancelCheck,
 ) -> Iterator[tuple[int, LearnedModel]]:
-    """Learn with each rank, and add what has to be said of it to the notes.
+    """Learn with each rank, and add the messages about each training to the notes.
 
     `stopping`: the strings on which training stops early.
     """

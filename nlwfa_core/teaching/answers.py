@@ -141,8 +141,8 @@ class NumbersKey:
         return _plain(text)
 
     def check(self, text: str) -> Verdict:
-        """Give credit for each number that is right, and the reason of a hint if the answer is the
-        wrong one that it is about.
+        """Give credit for each number that is right. A wrong answer that a hint is about gets the
+        reason of that hint.
         """
         numbers = read_numbers(text)
         if len(numbers) != len(self.values):

@@ -86,7 +86,7 @@ def _setting(name: str) -> str:
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose a session is.
+    """The owner of a session.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Owner:
 
 
 def owner() -> Owner:
-    """Return whose this session is."""
+    """Return the owner of this session."""
     token, is_here = browser(), at_the_machine()
     if signed_in():
         person = str(st.user.get("sub") or st.user.get("email"))

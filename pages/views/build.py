@@ -598,7 +598,7 @@ def learn_back(wfa: WFA) -> None:
     if not _is_distribution(wfa):
         return
     st.markdown(
-        "Draw strings from your automaton, and let the lab learn it again from them: the strings "
+        "Draw strings from your automaton, and let the lab learn it from them: they "
         "become the sidebar's source, with your automaton as the truth."
     )
     left, middle, right = st.columns([2, 2, 3], vertical_alignment="bottom")
@@ -610,7 +610,7 @@ def learn_back(wfa: WFA) -> None:
     )
     # A callback sets the sidebar, whose widgets are drawn before this page; then the page can be
     # left.
-    label = "Learn it again"
+    label = "Learn it from strings"
     arguments = int(size), int(seed)
     right.button(
         label,

@@ -347,7 +347,7 @@ def _show_question(shows: bool) -> None:
 
 
 def _join_slide(number: int) -> None:
-    """Draw, as large as the projector, how to join, and how many have."""
+    """Fill the slide with how to join, and how many have joined."""
     address, warning = _students_link(_lesson_of_the_class())
     picture = "" if warning else qr_code(address)
     left, right = st.columns([3, 2], vertical_alignment="center")

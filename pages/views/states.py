@@ -14,7 +14,7 @@ import streamlit as st
 
 from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.display import result_tables, walk
-from nlwfa_core.display.figures.state_points import overlay_figure, states_figure
+from nlwfa_core.display.figures.state_points import Trajectory, overlay_figure, states_figure
 from nlwfa_core.display.graph import (
     MAX_LABELS,
     MAX_STATES,
@@ -36,8 +36,7 @@ from pages.shared import components, last_result, pins, screen, widgets
 from pages.shared.context import Context, computed
 from pages.shared.widgets import escape_markdown
 
-# Symbols of the longest string whose path is shown: each adds a frame to the figure, which contains
-# all frames before it.
+# Symbols of the longest path that is drawn; of a longer string, these are its first.
 MAX_FOLLOWED = 100
 MAX_REMEMBERED = 5_000  # prefixes of a picture whose messages are cached: 0.7 MB
 WALK, TYPED = "states.walk", "states.walk.text"
@@ -320,7 +319,7 @@ def _draw_states(
     cut = f", the first {len(word)} of {len(whole):,} symbols" if word != whole else ""
     num_zero = int((~vectors.any(axis=1)).sum())
     labels = word_labels(prefixes, data.alphabet)
-    trajectory = path, word_labels(steps, data.alphabet)
+    trajectory = Trajectory(path, word_labels(steps, data.alphabet))
     figure = states_figure(
         points, projection, labels, colours, title, trajectory, three=axes == 3, num_zero=num_zero
     )

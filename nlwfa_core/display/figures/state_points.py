@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -26,13 +26,28 @@ MOST_NAMES = 3  # of prefixes beside one point
 SAME_PLACE = 0.02  # the share of the picture within which points count as one
 
 
+class Trajectory(NamedTuple):
+    """The states of one string's prefixes, from λ to the whole string.
+
+    Attributes
+    ----------
+    points : array, shape (length + 1, num_components)
+        The projected states.
+    names : sequence of str
+        The prefixes.
+    """
+
+    points: FloatArray
+    names: Sequence[str]
+
+
 def states_figure(
     coordinates: FloatArray,
     projection: Projection,
     names: Sequence[str],
     colours: Sequence[Any],
     colour_title: str,
-    trajectory: tuple[FloatArray, Sequence[str]] | None = None,
+    trajectory: Trajectory | None = None,
     three: bool = False,
     num_zero: int = 0,
 ) -> go.Figure:
@@ -40,11 +55,10 @@ def states_figure(
 
     `coordinates` (n, num_components). `projection`: the principal components, for the titles of the
     axes and the position of the zero vector. `names`: the prefix of each point. `colours`: a number
-    for each point, coloured on a continuous scale, or the name of a class. `trajectory`: the
-    projected states (length + 1, num_components) of one string's prefixes, from λ to all of it,
-    connected by a line, and their names; the last is larger. `three`: whether to draw three
-    components rather than two. `num_zero`: how many of the states are the zero vector, which is
-    marked if there are any: in the projection it looks like other points.
+    for each point, coloured on a continuous scale, or the name of a class. `trajectory`: drawn
+    as a line, with a larger point at its end. `three`: whether to draw three components rather than
+    two. `num_zero`: how many of the states are the zero vector, which is marked if there are any:
+    in the projection it looks like other points.
     """
     names = plain(names)
     traces: list[Any] = []
@@ -110,7 +124,7 @@ def states_figure(
             )
         )
     if trajectory is not None:
-        points, steps = trajectory
+        points, steps = trajectory.points, plain(trajectory.names)
         last = len(points) - 1
         extent = np.abs(coordinates).max(initial=0.0)
         path_size = size if three else size + 2
@@ -118,8 +132,8 @@ def states_figure(
             (go.Scatter3d if three else go.Scatter)(
                 **axes_of(points),
                 mode="lines+markers+text",
-                text=_labels(points[:, : 3 if three else 2], plain(steps), extent),
-                customdata=plain(steps),
+                text=_labels(points[:, : 3 if three else 2], steps, extent),
+                customdata=steps,
                 textposition="top center",
                 textfont=MONOSPACE | {"size": 14},
                 line={"color": MARK, "width": 3},
@@ -137,9 +151,8 @@ def states_figure(
 
 
 def _labels(points: FloatArray, names: Sequence[str], extent: float) -> list[str]:
-    """Return what is written beside each point of a path: the names of all points there, once.
-
-    Of a long path, only the names of the places of its ends are written.
+    """Return the text beside each point of a path: the names of all prefixes at that place, beside
+    the last of them. On a long path, only the two ends have a text.
     """
     last = len(points) - 1
     places = np.round(points / (SAME_PLACE * extent or 1.0))

@@ -48,8 +48,8 @@ FEWEST_STRINGS, STEPS_IF_FEW = 200, 100
 # times the best
 NEAR = 1.02
 LARGEST_NETWORK = 2_000_000  # symbols × states²
-# The time left is so many times that of a long training; the second number counts if one on all
-# strings may follow.
+# A long training may take the time left divided by PASSES, or by PASSES_IF_RETRAINED if another
+# one, on all strings, may follow.
 PASSES, PASSES_IF_RETRAINED = 1.3, 2.5
 # The largest batch and number of epochs of a refinement.
 MAX_BATCH, MAX_EPOCHS = 250, 300
@@ -260,11 +260,11 @@ class Networks(Family):
     # Where they don't
 
     def _next_long(self) -> Task | None:
-        """Choose the next of two long trainings: by likelihood, then refined with as many steps as
-        the time left allows.
+        """Choose the next of two long trainings: by likelihood, then the two steps, refined for as
+        many steps as the time left allows.
 
-        None if both were chosen, if there is no short training or it was not near the best, or if
-        the time is too short for more steps than that one had.
+        Returns None after both. They are not worth their time without a short training that ended
+        near the best score, nor is the second if it would have fewer steps than the short one.
         """
         state = self.state
         if not self.candidates or not self.long_trainings:

@@ -1,5 +1,5 @@
 """An automaton as the lab's source of strings, and how many strings spectral learning needs to
-learn it again.
+learn it.
 
 The lab has no source for it: the strings are drawn here and written as files, which a recipe takes
 as uploads, with the automaton as the true model. A probabilistic automaton goes into a

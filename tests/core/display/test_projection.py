@@ -12,7 +12,7 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.spatial import procrustes
 from sklearn.decomposition import PCA
 
-from nlwfa_core.display.figures.state_points import overlay_figure, states_figure
+from nlwfa_core.display.figures.state_points import Trajectory, overlay_figure, states_figure
 from nlwfa_core.display.projection import NO_SCORES, align, colouring, project
 from nlwfa_core.display.result_tables import points_table, score_warnings
 from nlwfa_core.display.string_labels import prefix_shares
@@ -65,7 +65,7 @@ def test_the_path_of_a_string_is_a_line_through_the_states_of_its_prefixes(three
             ["u"] * 20,
             [0.5] * 20,
             "bits",
-            (placed[: length + 1], names),
+            Trajectory(placed[: length + 1], names),
             three=three,
         )
         path = figure.data[-1]
@@ -82,7 +82,12 @@ def test_the_path_of_a_string_is_a_line_through_the_states_of_its_prefixes(three
 def test_prefixes_at_one_place_are_written_once() -> None:
     points = np.array([[1.0, 0.0], [0.0, 1.0], *[[0.0, 0.0]] * 4, [0.0, 1.0]])
     figure = states_figure(
-        points, project(points, 2), ["u"] * 7, [1] * 7, "length", (points, list("λabcdef"))
+        points,
+        project(points, 2),
+        ["u"] * 7,
+        [1] * 7,
+        "length",
+        Trajectory(points, list("λabcdef")),
     )
     assert list(figure.data[-1].text) == ["λ", "", "", "", "", "b, …, e", "a, f"]
 
