@@ -19,7 +19,7 @@ const piece = (tag, text, style) => Object.assign(document.createElement(tag), {
 
 class Cut {
   constructor(box, plot) {
-    Object.assign(this, { box, plot, asked: 0, closing: new AbortController() });
+    Object.assign(this, { box, plot, asked: 0, sent: 0, closing: new AbortController() });
     plot.addEventListener("pointerdown", (event) => {
       plot.setPointerCapture(event.pointerId);
       this.to(this.under(event));
@@ -80,12 +80,19 @@ class Cut {
     const rank = Math.max(1, Math.min(wanted, this.bars.length));
     if (rank === this.rank) return;
     this.ask(rank);
-    this.timer = setTimeout(() => this.send(rank), SETTLED_MS);
+    this.timer = setTimeout(() => {
+      this.sent = Date.now();
+      this.send(rank);
+    }, SETTLED_MS);
   }
 
-  // The field's number, which Python hears from the field itself.
+  // The field's number, which Python hears from the field itself. A rank that the cut sent shortly before may still wait for
+  // Python, which then hears both at once and takes the cut's: so that has to be the field's, too.
   follow(field) {
-    if (field.value && field.validity.valid && field.valueAsNumber !== this.rank) this.ask(field.valueAsNumber);
+    const rank = field.valueAsNumber;
+    if (!field.value || !field.validity.valid || rank === this.rank) return;
+    this.ask(rank);
+    if (Date.now() - this.sent < PATIENCE_MS) this.send(rank);
   }
 
   ask(rank) {

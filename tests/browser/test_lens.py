@@ -292,6 +292,7 @@ def test_the_cut_follows_pointer_and_keys_at_once_and_is_the_rank(page: Page, la
     plot.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
+        page.wait_for_timeout(150)  # each rank is sent, and may wait for an answer
     expect(plot).to_have_attribute("aria-valuenow", "6")
     expect(keyed(page, "rank").locator("input")).to_have_value("6")
     # The field in the sidebar moves the cut, too, before any answer, and may go beyond it.
