@@ -31,7 +31,7 @@ from .prefixes import PrefixCounts
 
 STAGE = "likelihood"
 # Networks start at random up to so many states; of at least MANY_STRINGS, which determine more
-# weights, up to MOST_FRESH, as long as each state was worth its weights.
+# weights, up to MOST_FRESH: where five states are not worth their weights, seven often are.
 FRESH_UP_TO, MANY_STRINGS, MOST_FRESH = 4, 10_000, 8
 FRESH, FIRST_STEPS = 48, 10  # random starts; steps of each on the shortest prefixes
 GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
@@ -200,10 +200,7 @@ class Path:
         return fresh + (GROWN if rank > 1 else 0) + 1
 
     def _starts_at_random(self, rank: int) -> bool:
-        if rank <= FRESH_UP_TO:
-            return True
-        worth = all(stage.network.num_states == stage.rank for stage in self.stages)
-        return self.train.num_strings >= MANY_STRINGS and rank <= MOST_FRESH and worth
+        return rank <= (MOST_FRESH if self.train.num_strings >= MANY_STRINGS else FRESH_UP_TO)
 
     def _stage(self, rank: int, work: _Work) -> Stage:
         """Train the network of a rank, given those below it."""
