@@ -1,7 +1,7 @@
 # make lab    starts the lab, and prints the address to open: http://localhost:8501/?key=…
 # make test   checks the code and runs the tests, in a few minutes: for each commit
 # make test-all  runs the slow tests, too: whole walks in a browser, trainings, killed processes;
-#                with DRAW=--draw, of large products of cases only some, in each run others
+#                with DRAW=--draw, two in five of those, in each run others
 # make lock   pins what the lab needs, with hashes, in docs/deployment/requirements.lock
 # make audit  asks whether an advisory is known for what is pinned there
 # make docs   builds the documentation site: docs/_build/html/index.html

@@ -35,6 +35,7 @@ FRONT = [
 GALLERY = sorted((DOCS / "gallery").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
 def test_a_program_of_the_gallery_runs(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,6 +83,7 @@ def documented(settings: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
             yield place, lines
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_api_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As printed on the site, each in a namespace of its own."""
     monkeypatch.chdir(tmp_path)
@@ -154,6 +156,7 @@ SAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import DataRecipe, load_data
@@ -67,6 +68,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_stay() -> None:
     assert labels(app) == ["up"]
 
 
+@pytest.mark.slow
 def test_two_learners_are_compared_after_a_press() -> None:
     app = open_lab("classify", strings="own", **QUICK | {"second": "HMM", "states": 2})
     app = ended(upload(app, ("up.txt", UP), ("down.txt", DOWN)))

@@ -53,7 +53,6 @@ def test_the_elements_that_a_step_may_name_are_drawn():
     assert inside <= {*lessons.ELEMENTS} <= inside | drawn
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), STEPS)
 def test_a_step_is_drawn_on_its_page_does_what_it_says_and_points_at_what_is_there(name, place):

@@ -86,7 +86,6 @@ def test_a_page_is_drawn_for_a_recipe_in_the_address(page: str) -> None:
     ) == ("SP", 2, 5, 300)
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 def test_pages_are_drawn_at_the_edges(odd: str) -> None:
@@ -185,7 +184,6 @@ COUNTED = [
 ]
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.parametrize(
     ("options", "reading", "marks"),
     [COUNTED[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in COUNTED[1:])],

@@ -104,6 +104,7 @@ def test_errors_and_notes_quote_as_written(start: int) -> None:
         assert_shown_as_written(app)
 
 
+@pytest.mark.slow
 def test_no_page_holds_uploaded_strings_when_their_session_lets_go_of_them() -> None:
     """The session is still there: its widgets, whose functions Streamlit stores, must not hold the
     strings.

@@ -100,7 +100,6 @@ def test_every_page_has_a_control_to_reach() -> None:
     assert {*CONTROLS, "train", "hankel", "status"} == set(PATHS)
 
 
-@pytest.mark.drawn(share=0.5)
 @pytest.mark.parametrize("path", PATHS)
 def test_a_page_is_reached_by_keyboard_fits_a_phone_and_has_no_serious_violation(
     walker: tuple[Page, dict[str, list[str]]], path: str

@@ -225,7 +225,6 @@ class Steps:
         eventually(lambda: self.page.evaluate(SEEN, shown), shown)
 
 
-@pytest.mark.drawn(share=0.5)
 @pytest.mark.parametrize("name", [name for name in LESSONS if name not in IN_CLASS])
 def test_each_step_is_in_one_view_and_its_answer_is_not_read_too_early(
     page: Page, lab: str, name: str
@@ -254,7 +253,6 @@ def test_a_turned_phone_shows_what_the_step_is_about_again(page: Page, lab: str)
     assert not out_of_view(page, LESSONS["hankel-matrix"].steps[1].look)
 
 
-@pytest.mark.drawn(share=0.5)
 @pytest.mark.parametrize("name", sorted({name for name, _ in ON_A_SLIDE}))
 def test_an_answer_cannot_be_read_on_a_slide(page: Page, lab: str, name: str) -> None:
     page.set_viewport_size(WIDE)

@@ -82,7 +82,6 @@ def test_sound_inputs_are_accepted(name: str) -> None:
             found.read(data)
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.parametrize("name", READERS)
 @settings(max_examples=200)
 @given(number=st.integers(0, 2**32))
@@ -95,7 +94,6 @@ def test_a_sound_input_that_was_changed(name: str, number: int) -> None:
         assert memory(lambda: read_or_refuse(found, data)) <= found.times * len(data) + found.floor
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.parametrize("name", READERS)
 @settings(max_examples=100)
 @given(data=st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8")))
@@ -265,7 +263,6 @@ def short_lines(size: int) -> Iterator[tuple[str, str, bytes]]:
     yield "solution", "one digit", f"{size // 2}\n".encode() + b"1\n" * (size // 2)
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.parametrize(("name", "lines", "data"), list(short_lines(1_000_000)))
 def test_a_megabyte_of_short_lines(name: str, lines: str, data: bytes) -> None:
     """Large files must not rely on the reader's constant allowance: half of it is enough here."""

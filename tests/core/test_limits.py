@@ -117,6 +117,7 @@ def in_process(code: str, settings: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_process_uses_the_file_it_was_started_with(tmp_path: Path) -> None:
     settings = tmp_path / "limits.toml"
     settings.write_text("rank = 4\nbasis = 30\nepochs = 20\nstring_length = 3\njobs = 7\n")
@@ -160,6 +161,7 @@ for action in (
     ]
 
 
+@pytest.mark.slow
 def test_servers_and_commands_refuse_a_faulty_file(tmp_path: Path) -> None:
     settings = tmp_path / "limits.toml"
     settings.write_text("rank = none")

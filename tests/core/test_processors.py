@@ -62,7 +62,6 @@ def own_kernels() -> tuple[str, str]:
     return ", ".join(sorted(architectures)), torch.backends.cpu.get_cpu_capability().lower()
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.slow  # all shipped results, once for each type of processor
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_shipped_results_come_back(kernel: str) -> None:

@@ -75,7 +75,9 @@ def test_learning_reads_other_symbols_as_the_unknown(rows: list[str]) -> None:
     assert learned.alphabet is not None and learned.alphabet.unknown == "?"
 
 
-@pytest.mark.parametrize("learner", ["SP", "both.non", "HMM", "PFA", "PDFA"])
+@pytest.mark.parametrize(
+    "learner", ["SP", pytest.param("both.non", marks=pytest.mark.slow), "HMM", "PFA", "PDFA"]
+)
 def test_all_learners_take_declared_symbols_and_keep_the_unknown(learner: str) -> None:
     strings = ["ab", "b", "ab", "abb", "b"] * 4
     declared = fit(strings, learner, 2, alphabet=["a", "b", "c"]).model

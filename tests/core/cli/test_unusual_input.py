@@ -313,7 +313,6 @@ def test_a_path_that_can_not_be_used_is_an_error_with_its_reason(
     assert sorted(Path().rglob("*")) == before
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.parametrize(
     ("names", "option", "number"),
     pairs(NUMBERS, [10**30, -(10**30), "9" * 5000, "1e400", "nan", "-inf"]),

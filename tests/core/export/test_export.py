@@ -410,6 +410,7 @@ def test_the_report_of_a_linear_model_says_how_far_the_rank_is_known(learned: Re
     assert "P(S→SS)" in recipe and "Tomita" not in recipe and "epochs" not in recipe
 
 
+@pytest.mark.slow
 def test_the_figures_of_a_run_are_pdf_and_svg_files(learned: Result) -> None:
     hankel = build_hankel(load_data(SMALL.data).train, SMALL.hankel)
     files = figure_files(learned, hankel)

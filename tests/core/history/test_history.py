@@ -144,6 +144,7 @@ def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: 
     assert servers(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_locked_database_holds_up_nobody_and_loses_nothing(
     tmp_path: Path, history: History
 ) -> None:

@@ -588,6 +588,7 @@ if sys.stdin.read(1):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("orderly", [True, False])
 def test_workers_do_not_outlive_their_server(tmp_path: Path, orderly: bool) -> None:
     command = [sys.executable, "-c", SERVER, str(tmp_path), endless().to_json()]

@@ -206,7 +206,9 @@ def test_many_symbols_have_networks_with_all_their_states(
     assert not np.array_equal(learned.model.output, other.model.output)
 
 
-@pytest.mark.parametrize(("passes", "is_taught"), [(1, False), (60, True)])
+@pytest.mark.parametrize(
+    ("passes", "is_taught"), [(1, False), pytest.param(60, True, marks=pytest.mark.slow)]
+)
 def test_without_a_matrix_a_network_is_never_worse_than_the_largest_with_one(
     passes: int, is_taught: bool, train: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:

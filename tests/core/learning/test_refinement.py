@@ -117,7 +117,6 @@ def test_what_is_minimised_is_what_is_reported(
         )
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.parametrize(("learner", "statistic", "transform"), CASES)
 def test_likelihood_never_ends_above_its_start(
     learner: str, statistic: str, transform: str

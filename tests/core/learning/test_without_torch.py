@@ -24,6 +24,7 @@ print("torch" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_networks_are_trained_without_torch() -> None:
     done = subprocess.run(
         [sys.executable, "-c", NETWORKS_WITHOUT_TORCH], capture_output=True, text=True, check=False

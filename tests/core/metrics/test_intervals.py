@@ -561,7 +561,6 @@ def test_repeated_strings_count_as_often_as_they_were_drawn() -> None:
     )
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [30, 100])
 @pytest.mark.parametrize("design", list(designs()), ids=lambda design: design.name)

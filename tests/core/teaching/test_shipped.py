@@ -115,7 +115,6 @@ def test_each_holds_its_own_recipe(key: str) -> None:
     assert load_result(RESULTS / key).recipe.key() == key
 
 
-@pytest.mark.drawn(share=0.35)
 @pytest.mark.slow
 @pytest.mark.parametrize("key", QUICK)
 def test_scores_are_the_same_today(key: str) -> None:
