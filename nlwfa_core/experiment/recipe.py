@@ -135,6 +135,11 @@ class DataRecipe(Record):
         With unseen "symbol", and no alphabet: how often a symbol has to occur in the training
         strings to be known.
 
+    Raises
+    ------
+    RecipeError
+        If a field is unknown, has a value that is not allowed, or would have no effect.
+
     Examples
     --------
     >>> from nlwfa_core import DataRecipe

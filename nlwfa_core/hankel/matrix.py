@@ -61,6 +61,11 @@ class HankelMatrix:
     row_weights : array, shape (num_rows,), or None
         The weight of each row when H is factorised; None if all rows have the same weight.
 
+    Raises
+    ------
+    RecipeError
+        If the statistic or the transform is not one of these.
+
     Examples
     --------
     >>> from nlwfa_core import as_sample, estimate_hankel, select_basis

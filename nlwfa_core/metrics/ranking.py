@@ -53,6 +53,11 @@ class Targets:
         The largest possible value of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) for each prefix, from the file
         of targets. NDCG@5 is divided by it.
 
+    Raises
+    ------
+    RecipeError
+        If the shapes do not fit together, or a prefix has no next symbol.
+
     Examples
     --------
     >>> import numpy as np
@@ -171,16 +176,18 @@ class Prefixes:
 
         Targets may be symbols that it does not have: these get the numbers after it.
         """
-        words, own, symbols = (
+        words, old_alphabet, symbols = (
             self.words.in_alphabet(alphabet, owner),
             self.words.alphabet,
             self.targets.symbols,
         )
-        if words is self.words or own is None or alphabet is None:
+        if words is self.words or old_alphabet is None or alphabet is None:
             return self
         index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
-        numbers = np.array([index.setdefault(symbol, len(index)) for symbol in own.symbols])
-        inside = (symbols >= 0) & (symbols < len(own))
+        numbers = np.array(
+            [index.setdefault(symbol, len(index)) for symbol in old_alphabet.symbols]
+        )
+        inside = (symbols >= 0) & (symbols < len(old_alphabet))
         # What neither alphabet has stays apart from all that one of them has.
         moved = np.where(symbols < 0, symbols, symbols + len(index))
         moved[inside] = numbers[symbols[inside]]

@@ -58,6 +58,12 @@ class TestSet:
     prefixes : Prefixes or None
         Prefixes of other strings, with what followed them, to be scored as SPiCe does.
 
+    Raises
+    ------
+    RecipeError
+        If there is not one target for each word, or a word has a symbol that is not in the sample's
+        alphabet.
+
     Examples
     --------
     >>> from nlwfa_core import NGram, TestSet, as_sample, evaluate

@@ -66,6 +66,12 @@ class Mixture(Methods):
     level : str
         What is averaged, one of `LEVELS`.
 
+    Raises
+    ------
+    RecipeError
+        If there are no models, they have different symbols, or there is not one share for each; if
+        the shares are negative or do not sum to 1; or if the level is not one of these.
+
     Examples
     --------
     >>> import numpy as np

@@ -66,6 +66,11 @@ class NLWFA(Methods):
     alphabet : Alphabet or None
         The symbols of the maps; None if symbols are known only by their numbers.
 
+    Raises
+    ------
+    RecipeError
+        If the layers, the reading and the alphabet do not fit together.
+
     Examples
     --------
     >>> from nlwfa_core import fit

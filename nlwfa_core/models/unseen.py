@@ -84,12 +84,12 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
     >>> wider.weights(Words.of([(0,), (0, 1)])).tolist()
     [0.25, 0.0]
     """
-    own = alphabet_of(model)
-    if own is None or own.unknown is not None:
+    model_alphabet = alphabet_of(model)
+    if model_alphabet is None or model_alphabet.unknown is not None:
         return model
-    known = set(own.symbols)
+    known = set(model_alphabet.symbols)
     new = [symbol for symbol in alphabet.symbols if symbol not in known]
-    return WithUnseen(model, Alphabet((*own.symbols, *new))) if new else model
+    return WithUnseen(model, Alphabet((*model_alphabet.symbols, *new))) if new else model
 
 
 def has_known_symbols(words: Words, num_symbols: int) -> Mask:

@@ -53,6 +53,11 @@ class WFA(Methods):
     alphabet : Alphabet or None
         The symbols of the A_σ; None if symbols are known only by their numbers.
 
+    Raises
+    ------
+    RecipeError
+        If the shapes of the arrays, or the alphabet's size, do not fit together.
+
     Examples
     --------
     An automaton whose weight of a string is the number of its symbols:
@@ -390,16 +395,16 @@ class WFA(Methods):
 
         Raises RecipeError if the two have different symbols.
         """
-        own = self.alphabet or alphabet
-        if self.num_symbols != len(alphabet) or set(own.symbols) != set(alphabet.symbols):
+        old_alphabet = self.alphabet or alphabet
+        if self.num_symbols != len(alphabet) or set(old_alphabet.symbols) != set(alphabet.symbols):
             symbols = self.alphabet.summary if self.alphabet else plural(self.num_symbols, "symbol")
             raise RecipeError(
                 f"the automaton must have the symbols of the alphabet, {alphabet.summary}; "
                 f"got {symbols}"
             )
-        if own == self.alphabet == alphabet:
+        if old_alphabet == self.alphabet == alphabet:
             return self
-        order = [own.symbols.index(symbol) for symbol in alphabet.symbols]
+        order = [old_alphabet.symbols.index(symbol) for symbol in alphabet.symbols]
         return WFA(self.initial, self.transitions[order], self.termination, alphabet)
 
     __array_ufunc__ = None  # so that a number of numpy times an automaton is an automaton

@@ -78,9 +78,9 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
     encodings = _encodings(head, is_whole)
     if not encodings:
         return None
-    own = reading.encoding if reading.encoding in encodings else encodings[0]
+    columns = reading.encoding if reading.encoding in encodings else encodings[0]
     try:
-        cleaned = clean(_decodable(head, own, is_whole))
+        cleaned = clean(_decodable(head, columns, is_whole))
     except FormatError:
         return None
     if not is_whole and b"\n" in cleaned:
@@ -93,7 +93,7 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
         found = Reading.adapted(reading.changes(), format=format)
     choices = {
         "format": _formats(cleaned, rows),
-        "encoding": encodings if encodings[0] != "utf-8" or own != "utf-8" else ("utf-8",),
+        "encoding": encodings if encodings[0] != "utf-8" or columns != "utf-8" else ("utf-8",),
         **_columns(text, rows, found),
     }
     return Preview(
@@ -202,19 +202,19 @@ def _columns(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[st
         choices["separator"] = (AUTO, *signs)
     if format in ("csv", "events"):
         choices["header"] = (AUTO, YES, NO)
-    own: Sequence[str] = ()
+    columns: Sequence[str] = ()
     match format:
         case "csv" | "events":
-            own = columns_of_table(rows, reading)
+            columns = columns_of_table(rows, reading)
         case "conll":
-            own = columns_of_conll(rows)
+            columns = columns_of_conll(rows)
         case "json":
-            own = _fields(rows)
+            columns = _fields(rows)
         case "xes":
-            own = list(dict.fromkeys(XES_KEY.findall(text)))
+            columns = list(dict.fromkeys(XES_KEY.findall(text)))
     for name in ("text_column", "count_column", "case_column", "event_column", "order_column"):
         if reading.has(name):
-            choices[name] = ("", *own[:MOST_COLUMNS])
+            choices[name] = ("", *columns[:MOST_COLUMNS])
     if reading.has("label"):
         labels = dict.fromkeys(row.split()[0] for row in rows if is_labelled(row))
         choices["label"] = ("", *list(labels)[:MOST_COLUMNS])

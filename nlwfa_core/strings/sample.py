@@ -61,6 +61,12 @@ class Sample:
     num_dropped : int
         The number of strings that were read and are in no count, because `sources.counting` dropped
         rare ones. Frequencies are shares of all strings, including these.
+
+    Raises
+    ------
+    RecipeError
+        If there is not one count of at least 1 for each word, or a word has a symbol that is not in
+        the alphabet.
     """
 
     words: Words

@@ -63,6 +63,8 @@ class Alphabet:
 
     >>> Alphabet(("a", "b", "?"), unknown="?").encode("abc")
     (0, 1, 2)
+
+    Raises RecipeError if there are no symbols, two are the same, or `unknown` is not one of them.
     """
 
     symbols: tuple[str, ...]
@@ -285,6 +287,12 @@ class Words:
     alphabet : Alphabet or None
         The written forms of the symbols, if they are known, as for words from a file or a sample.
         `in_alphabet` renumbers the symbols by another alphabet.
+
+    Raises
+    ------
+    RecipeError
+        If `symbols` and `offsets` are not one-dimensional arrays of integers, or `offsets` do not
+        rise from 0 to the length of `symbols`.
     """
 
     symbols: IntArray
@@ -402,26 +410,26 @@ class Words:
         RecipeError
             If a symbol of these words is not in that alphabet, which has none for the unknown.
         """
-        own = self.alphabet
-        if own is None or alphabet is None or own is alphabet:
+        old_alphabet = self.alphabet
+        if old_alphabet is None or alphabet is None or old_alphabet is alphabet:
             return self
         _check_is_alphabet(alphabet)
-        if own == alphabet and own.unknown == alphabet.unknown:
+        if old_alphabet == alphabet and old_alphabet.unknown == alphabet.unknown:
             return self
-        check_symbols(self, len(own))
-        present = np.zeros(len(own), dtype=bool)
+        check_symbols(self, len(old_alphabet))
+        present = np.zeros(len(old_alphabet), dtype=bool)
         present[self.symbols] = True
         index = alphabet.numbers
         other = -1 if alphabet.unknown is None else index[alphabet.unknown]
-        numbers = np.array([index.get(symbol, other) for symbol in own.symbols])
+        numbers = np.array([index.get(symbol, other) for symbol in old_alphabet.symbols])
         if unknown := [
-            repr(own.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))
+            repr(old_alphabet.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))
         ]:
             are = "symbol {} is" if len(unknown) == 1 else "symbols {} are"
             raise RecipeError(
                 f"{are.format(listed(unknown))} not in {owner} alphabet of {alphabet.summary}"
             )
-        if (numbers == np.arange(len(own)))[present].all():
+        if (numbers == np.arange(len(old_alphabet)))[present].all():
             return Words(self.symbols, self.offsets, alphabet)
         return Words(numbers[self.symbols], self.offsets, alphabet)
 

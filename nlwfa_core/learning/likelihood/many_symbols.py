@@ -126,6 +126,7 @@ class Teaching:
         Raises
         ------
         Cancelled
+            As soon as `cancelled` returns True.
         """
         networks: list[Network] = []
         values: list[float] = []

@@ -75,15 +75,15 @@ class Challenge:
         words = all_words(len(self.alphabet), longest)
         mine, theirs = (one.weights(words) for one in (wfa, target))
         right = np.isclose(mine, theirs, rtol=1e-9, atol=1e-12)
-        own, wanted = wfa(word), target(word)
+        weight, wanted = wfa(word), target(word)
         sentences = [
             f"Right for {int(right.sum())} of the {plural(len(words), 'string')} of up to "
             f"{plural(longest, 'symbol')}.",
             f"The shortest string whose weight differs is {self.alphabet.decode(word)}: yours "
-            f"gives {written(own)}, but it should "
+            f"gives {written(weight)}, but it should "
             f"be {written(wanted)}.",
         ]
-        if wanted and abs(own - wanted) <= NEARLY * abs(wanted):
+        if wanted and abs(weight - wanted) <= NEARLY * abs(wanted):
             sentences.append(
                 "That is nearly right: write fractions such as 1/3 instead of rounded decimals."
             )

@@ -28,39 +28,36 @@ def language(rng: Random) -> dict[str, str]:
     descriptions = {
         f"in which the number of `{symbol}`s is a multiple of {number_of}": (
             number_of,
-            f"A prefix has to remember the number of `{symbol}`s so far, up to multiples of "
-            f"{number_of}.",
+            f"The state has to tell the number of `{symbol}`s so far, modulo {number_of}.",
         ),
         f"in which the numbers of `a`s and `b`s differ by a multiple of {number_of}": (
             number_of,
-            f"A prefix has to remember the difference so far, up to multiples of {number_of}.",
+            f"The state has to tell the difference so far, modulo {number_of}.",
         ),
         f"that begin with `{word}`": (
             len(word) + 1,
-            f"A prefix has to remember how much of `{word}` is read, from 0 to {len(word)} "
-            "symbols. After a wrong symbol "
-            "its row is 0, which needs no state.",
+            f"The state has to tell how much of `{word}` was read, from 0 to {len(word)} "
+            "symbols. After a wrong symbol the prefix's row is 0, which needs no state.",
         ),
         f"that end with `{word}`": (
             len(word) + 1,
-            f"A prefix has to remember how many of its last symbols begin `{word}`, from 0 "
+            f"The state has to tell how many of the last symbols begin `{word}`, from 0 "
             f"to {len(word)}.",
         ),
         f"that have exactly {plural(length, 'symbol')}": (
             length + 1,
-            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have "
+            f"The state has to tell the prefix's length, from 0 to {length}. Longer prefixes have "
             "the row 0, which needs no state.",
         ),
         f"that have at most {plural(length, 'symbol')}": (
             length + 1,
-            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have "
+            f"The state has to tell the prefix's length, from 0 to {length}. Longer prefixes have "
             "the row 0, which needs no state.",
         ),
         f"in which `{symbol}` occurs exactly {length} {'time' if length == 1 else 'times'}": (
             length + 1,
-            f"A prefix has to remember how many `{symbol}`s it has, from 0 to {length}. With "
-            "more of them "
-            "its row is 0, which needs no state.",
+            f"The state has to tell how many `{symbol}`s were read, from 0 to {length}. After "
+            "more of them the prefix's row is 0, which needs no state.",
         ),
     }
     description = rng.choice(list(descriptions))
