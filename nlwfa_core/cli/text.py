@@ -314,10 +314,8 @@ def against_summary(
     """Write two models' scores on the same test strings, and their differences with intervals and
     the meaning of these.
     """
-    words, ahead = (
-        {"first": "model", "second": "other"},
-        leaders(differences, model_scores.has_truth),
-    )
+    words = {"first": "model", "second": "other"}
+    ahead = leaders(differences, model_scores.has_truth)
     estimates, others = model_scores.estimates, other.estimates
     rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
     for score in SCORES:

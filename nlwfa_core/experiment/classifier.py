@@ -148,6 +148,8 @@ class Classifier:
         """log₂ P(x, y) of each string with each label, (num_strings, num_labels).
 
         −∞ if the label's model rules the string out, or has scores that are not finite.
+
+        Raises RecipeError if a string is written in numbers, and one of them stands for no symbol.
         """
         words = _words(strings, self.alphabet)
         every = words.alphabet or self.alphabet
@@ -162,6 +164,8 @@ class Classifier:
         """P(y | x) of each string with each label, (num_strings, num_labels).
 
         A row is nan if all models rule the string out.
+
+        Raises RecipeError if a string is written in numbers, and one of them stands for no symbol.
         """
         return _posteriors(self.log2_joint(strings))
 
@@ -170,6 +174,8 @@ class Classifier:
         """Return the likeliest label of each string; of equally likely ones, the first.
 
         None if all models rule the string out.
+
+        Raises RecipeError if a string is written in numbers, and one of them stands for no symbol.
         """
         joint = self.log2_joint(strings)
         return [

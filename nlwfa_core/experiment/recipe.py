@@ -437,6 +437,8 @@ class Recipe(Record):
 
         Options that the new learner has, too, keep their values, unless `rank` or `fields` have
         others.
+
+        Raises RecipeError if the learner or a field is unknown, or a value is not allowed.
         """
         changed = {**fields, "learner": learner} | ({} if rank is None else {"rank": rank})
         return with_fields(self, changed)

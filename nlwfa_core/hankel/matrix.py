@@ -159,7 +159,10 @@ class HankelMatrix:
         return np.array([classes.setdefault(row, len(classes)) for row in rows], dtype=np.int64)
 
     def symbol_block(self, symbol: int) -> sparse.csr_array:
-        """H_σ, shape (num_prefixes, num_suffixes): the rows uσ."""
+        """H_σ, shape (num_prefixes, num_suffixes): the rows uσ.
+
+        Raises RecipeError if the symbol is not between 0 and num_symbols − 1.
+        """
         check_type("symbol", symbol, int)
         check_between("symbol", symbol, 0, self.shifted.shape[1] - 1)
         return self.matrix[self.shifted[:, symbol]]

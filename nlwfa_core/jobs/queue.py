@@ -42,10 +42,8 @@ class FairQueue:
         """Raise RecipeError if the queue has no room for another job of a person, with their jobs
         and those of others in it.
         """
-        num_waiting, allowed = (
-            len(self._rows_of(person).get(person.name, ())),
-            limits.most("session_jobs"),
-        )
+        num_waiting = len(self._rows_of(person).get(person.name, ()))
+        allowed = limits.most("session_jobs")
         if num_waiting >= allowed:
             raise RecipeError(
                 f"You already have {plural(num_waiting, 'run')} waiting (limit {allowed:,}). Wait "

@@ -102,6 +102,8 @@ class Targets:
     def of(cls, symbols: npt.ArrayLike) -> Targets:
         """Make the targets of prefixes of real strings, given the one symbol that followed each, −1
         for the end.
+
+        Raises RecipeError if they are not a row of whole numbers.
         """
         followed = whole_numbers("the targets", symbols)
         if followed.ndim != 1:
@@ -135,6 +137,8 @@ class Targets:
     def of_symbols(self, symbols: npt.NDArray[np.integer]) -> FloatArray:
         """Look up the probability of one symbol per prefix, shape (num_prefixes,); 0 for a symbol
         that the target does not list.
+
+        Raises RecipeError if there is not one symbol, a whole number, for each prefix.
         """
         symbols = whole_numbers("symbols", symbols)
         if symbols.shape != (len(self),):

@@ -275,7 +275,8 @@ class TestSet:
         Raises
         ------
         RecipeError
-            If the lengths of a solution and the rows differ.
+            If the lengths of the solution or the counts and the rows differ, a count is not a whole
+            number of at least 1, or a row has a symbol that is not in the alphabet.
         """
         check_type("rows", rows, Words)
         check_type("solution", solution, np.ndarray | None)

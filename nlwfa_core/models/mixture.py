@@ -125,7 +125,10 @@ class Mixture(Methods):
         return sum(getattr(model, "num_states", 0) for model in self.models)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of each word, shape (num_words,)."""
+        """f(x) of each word, shape (num_words,).
+
+        Raises RecipeError if a word has a symbol that the model does not have.
+        """
         words = model_words(words, self.alphabet)
         if self.is_chain:
             return self._chain(words, chain_weights)

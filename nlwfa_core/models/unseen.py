@@ -110,9 +110,11 @@ def _have_any(words: Words, is_meant: Mask) -> Mask:
 
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
-    """Raise RecipeError if every word, except λ, has a symbol that is not among the first ones,
-    those of an alphabet; or, with a symbol for the unknown, only such symbols: the words belong to
-    another model.
+    """Raise RecipeError if words seem to belong to another model: if every word, except λ, has a
+    symbol that is not in an alphabet. Its symbols are the numbers below its length.
+
+    With a symbol for the unknown, words may have other symbols; then it is an error if they have no
+    symbol of the alphabet at all.
     """
     if alphabet.unknown is not None:
         if len(words.symbols) and (words.symbols >= len(alphabet)).all():

@@ -179,6 +179,8 @@ class WFA(Methods):
         Common prefixes are computed once.
 
         A weight below 1e-308 is 0 too, and one above 1e308 is ±∞; `log2_weights` has their sizes.
+
+        Raises RecipeError if a word has a symbol that the model does not have.
         """
         words = model_words(words, self.alphabet)
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
@@ -198,6 +200,8 @@ class WFA(Methods):
         """log₂ |f(x)|, shape (num_words,); −∞ for 0.
 
         Finite for long strings, whose weights may not fit into float64.
+
+        Raises RecipeError if a word has a symbol that the model does not have.
         """
         trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         scores, exponents = self.scaled_next_scores(trie)
@@ -208,6 +212,11 @@ class WFA(Methods):
     def next_scores(self, trie: Trie) -> FloatArray:
         """Compute scores of what follows each prefix u, for a WFA of *string* probabilities.
 
+        Parameters
+        ----------
+        trie : Trie
+            The tree of the prefixes.
+
         Returns
         -------
         array, shape (num_nodes, num_symbols + 1)
@@ -215,6 +224,11 @@ class WFA(Methods):
             last, for the end of the string, f(u). A row sums to f(uΣ*). Scores are exactly 0 where
             only rounding error is left. If `prefix_termination` is nan, so are the scores of
             symbols.
+
+        Raises
+        ------
+        RecipeError
+            If the tree has a symbol that the automaton does not have.
         """
         return self._scores(self.states(trie), lambda: self._errors(trie))
 

@@ -256,7 +256,8 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
     Raises
     ------
     RecipeError
-        If a symbol has no name, or one that can't be written in such a file.
+        If the ranking is not a matrix of whole numbers, or a symbol has no name, or one that can't
+        be written in such a file.
     """
     ranking = whole_numbers("a ranking's symbols", ranking)
     if ranking.ndim != 2:

@@ -107,7 +107,10 @@ class Alphabet:
     @classmethod
     @check_types
     def numbered(cls, num_symbols: int) -> Alphabet:
-        """Make the alphabet "0" … "n − 1", in which each symbol is written as its number."""
+        """Make the alphabet "0" … "n − 1", in which each symbol is written as its number.
+
+        Raises RecipeError if n is below 1.
+        """
         return cls(tuple(str(symbol) for symbol in range(num_symbols)))
 
     @classmethod
@@ -677,7 +680,8 @@ def check_symbols(words: Words, num_symbols: int) -> None:
             words.symbols.max() if words.symbols.max() >= num_symbols else words.symbols.min()
         )
         raise RecipeError(
-            f"symbol {bad} is not in the alphabet of {num_symbols} symbols (0 … {num_symbols - 1})"
+            f"symbol {bad} is not in the alphabet of {plural(num_symbols, 'symbol')} "
+            f"(0 … {num_symbols - 1})"
         )
 
 

@@ -206,6 +206,10 @@ def read_lesson(name: str, text: str) -> Lesson:
 
 
 def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
+    """Read a step. `base`: the lesson's recipe, if it has one. `before`: the step before this one.
+
+    Raises FormatError if one of its lines is not as docs/lessons.md has it.
+    """
     first = part.first
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
@@ -217,10 +221,10 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
         lines[key] = line
         if key == "do":
             label, _, fields = value.partition("|")
-            shown, changes = _split(_fields(fields, line), line)
+            action_view, changes = _split(_fields(fields, line), line)
             after = _set(base or START, changes, line)
             actions.append(
-                Action(label.strip(), tuple(changes.items()), shown, after if base else None)
+                Action(label.strip(), tuple(changes.items()), action_view, after if base else None)
             )
         elif key == "recipe":
             if base is None:

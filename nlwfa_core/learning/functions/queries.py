@@ -123,7 +123,7 @@ def learn_by_queries(
     TypeError
         If the oracle returns something other than a tuple or None.
     Cancelled
-        As soon as `cancelled` returns True.
+        If `cancelled()` returns true.
     """
     check_between("max_states", max_states, 1, limits.most("rank"))
     symbols = as_alphabet(alphabet)

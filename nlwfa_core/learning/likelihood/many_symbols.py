@@ -126,7 +126,7 @@ class Teaching:
         Raises
         ------
         Cancelled
-            As soon as `cancelled` returns True.
+            If `cancelled()` returns true.
         """
         networks: list[Network] = []
         values: list[float] = []

@@ -107,7 +107,7 @@ def descend(
     Raises
     ------
     Cancelled
-        As soon as `cancelled` returns True.
+        If `cancelled()` returns true.
     """
     curvature_of = curvature_of or prefixes
     shape = networks[0]

@@ -149,9 +149,7 @@ def _challenge(part: Section, topic: str) -> Challenge:
     values = required_values(part.values, ("name", "symbols"))
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError(
-            "name: only lower-case letters, digits and hyphens, and symbols: with spaces between "
-            "them",
-            first + 1,
+            f"name: only lower-case letters, digits and hyphens; got {values['name']!r}", first + 1
         )
     fences = [index for index, line in enumerate(lines) if line.strip() == FENCE]
     if len(fences) != 2:

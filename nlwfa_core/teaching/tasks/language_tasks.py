@@ -72,8 +72,8 @@ def language(rng: Random) -> dict[str, str]:
 
 
 def same_state(rng: Random) -> dict[str, str]:
-    """Make a language that counts a symbol up to multiples, four prefixes, and the one pair with
-    the same row.
+    """Make a language that counts a symbol modulo 3 or 4, four prefixes, and the one pair with the
+    same row.
     """
     modulus, symbol = rng.choice([3, 4]), rng.choice("ab")
     while True:
@@ -164,7 +164,7 @@ def depth_blocks(rng: Random) -> dict[str, str]:
 
 
 def matrix_rank(rng: Random) -> dict[str, str]:
-    """Make a 3 × 3 matrix of rank 1 or 2, with how its rows depend on each other."""
+    """Make a 3 × 3 matrix of rank 1 or 2, and how its rows depend on each other."""
     while True:
         first, second = ([rng.randint(0, 3) for _ in range(3)] for _ in range(2))
         left, right = rng.choice([(2, 0), (3, 0), (1, 1), (2, 1), (1, 2)])
