@@ -239,7 +239,7 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
             f"{shape}; got {cells.shape}"
         )
     if not np.isfinite(cells).all():
-        raise RecipeError("blocks must hold finite numbers")
+        raise RecipeError(f"blocks must hold finite numbers; got {cells[~np.isfinite(cells)][0]}")
     row_of = {word: row for row, word in enumerate(basis.prefixes)}
     shifted = np.empty((len(row_of), basis.num_symbols), dtype=np.int32)
     rows, most = [*cells[0]], float(np.abs(cells).max())

@@ -706,8 +706,9 @@ def _label_note(label: str, labels: Mapping[str, int], counts: str) -> str:
     if label:
         return f"Only the strings with the label {quoted(label)} are read; the labels are {counts}."
     return (
-        f"Labels are left out: {counts}. The strings of all labels are read; to read only some, set "
-        f"the format to abbadingo and the label to {next(iter(labels))}. fit-values learns labels."
+        f"Labels are left out: {counts}. The strings of all labels are read; to read only some, "
+        f"set the format to abbadingo and the label to {next(iter(labels))}. fit-values learns "
+        "labels."
     )
 
 

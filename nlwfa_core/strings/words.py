@@ -13,6 +13,7 @@ and time: an uploaded file may have 20 million words.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -76,7 +77,11 @@ class Alphabet:
             raise RecipeError("an alphabet needs at least one symbol")
         check_entries("symbols", self.symbols, str)
         if len(set(self.symbols)) != len(self.symbols):
-            raise RecipeError("an alphabet's symbols must differ from each other")
+            twice = next(symbol for symbol, n in Counter(self.symbols).items() if n > 1)
+            raise RecipeError(
+                "an alphabet's symbols must differ from each other; got "
+                f"{twice[:40]!r} more than once"
+            )
         if self.unknown is not None and self.unknown not in self.symbols:
             raise RecipeError(
                 "the symbol for the unknown must be one of the alphabet's symbols; got "
@@ -327,9 +332,10 @@ class Words:
                 + (f", offsets from {self.offsets[0]} to {self.offsets[-1]}" if has_ends else "")
             )
         if (self.offsets[1:] < self.offsets[:-1]).any():
+            i = int(np.argmax(self.offsets[1:] < self.offsets[:-1]))
             raise RecipeError(
                 "the offsets of words must not decrease, because each is the position at "
-                "which a word begins"
+                f"which a word begins; got {self.offsets[i]} and then {self.offsets[i + 1]}"
             )
 
     @classmethod

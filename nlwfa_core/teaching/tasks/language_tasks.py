@@ -28,35 +28,35 @@ def language(rng: Random) -> dict[str, str]:
     descriptions = {
         f"in which the number of `{symbol}`s is a multiple of {number_of}": (
             number_of,
-            f"The state has to tell the number of `{symbol}`s so far, modulo {number_of}.",
+            f"The state has to record the number of `{symbol}`s so far, modulo {number_of}.",
         ),
         f"in which the numbers of `a`s and `b`s differ by a multiple of {number_of}": (
             number_of,
-            f"The state has to tell the difference so far, modulo {number_of}.",
+            f"The state has to record the difference so far, modulo {number_of}.",
         ),
         f"that begin with `{word}`": (
             len(word) + 1,
-            f"The state has to tell how much of `{word}` was read, from 0 to {len(word)} "
+            f"The state has to record how much of `{word}` was read, from 0 to {len(word)} "
             "symbols. After a wrong symbol the prefix's row is 0, which needs no state.",
         ),
         f"that end with `{word}`": (
             len(word) + 1,
-            f"The state has to tell how many of the last symbols begin `{word}`, from 0 "
+            f"The state has to record how many of the last symbols begin `{word}`, from 0 "
             f"to {len(word)}.",
         ),
         f"that have exactly {plural(length, 'symbol')}": (
             length + 1,
-            f"The state has to tell the prefix's length, from 0 to {length}. Longer prefixes have "
+            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes have "
             "the row 0, which needs no state.",
         ),
         f"that have at most {plural(length, 'symbol')}": (
             length + 1,
-            f"The state has to tell the prefix's length, from 0 to {length}. Longer prefixes have "
+            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes have "
             "the row 0, which needs no state.",
         ),
         f"in which `{symbol}` occurs exactly {length} {'time' if length == 1 else 'times'}": (
             length + 1,
-            f"The state has to tell how many `{symbol}`s were read, from 0 to {length}. After "
+            f"The state has to record how many `{symbol}`s were read, from 0 to {length}. After "
             "more of them the prefix's row is 0, which needs no state.",
         ),
     }
