@@ -46,13 +46,13 @@ def language(rng: Random) -> dict[str, str]:
         ),
         f"that have exactly {plural(length, 'symbol')}": (
             length + 1,
-            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes have "
-            "the row 0, which needs no state.",
+            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes "
+            "have the row 0, which needs no state.",
         ),
         f"that have at most {plural(length, 'symbol')}": (
             length + 1,
-            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes have "
-            "the row 0, which needs no state.",
+            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes "
+            "have the row 0, which needs no state.",
         ),
         f"in which `{symbol}` occurs exactly {length} {'time' if length == 1 else 'times'}": (
             length + 1,
