@@ -36,7 +36,7 @@ LIMITS = {
     "strings": Limit(20_000_000, "strings of a file"),
     "string_length": Limit(10_000, "symbols of a string"),
     "symbols": Limit(10_000, "symbols of an alphabet"),
-    "generated_strings": Limit(1_000_000, "strings that are drawn, or used of an upload"),
+    "generated_strings": Limit(1_000_000, "strings that are drawn, or taken from an upload"),
     "automaton_numbers": Limit(4_000_000, "symbols × states² of an uploaded automaton"),
     "basis": Limit(50_000, "prefixes, and suffixes, of a Hankel matrix"),
     "rank": Limit(1_000, "rank, or states of an opponent"),
@@ -44,17 +44,17 @@ LIMITS = {
     "sweep_runs": Limit(100_000, "runs of a sweep: the product of its lists"),
     "training_seconds": Limit(24 * 3600, "seconds of computing for one run on a server"),
     "browser_upload_bytes": Limit(
-        600 * 2**20, "bytes of uploaded files in the server's memory, of one browser"
+        600 * 2**20, "bytes of one browser's uploaded files in the server's memory"
     ),
     "upload_memory_bytes": Limit(
-        2**30, "bytes of uploaded files in the server's memory, of all visitors"
+        2**30, "bytes of all visitors' uploaded files in the server's memory"
     ),
     "upload_disk_bytes": Limit(4 * 2**30, "bytes of uploaded files on disk"),
     "strangers": Limit(1_000, "browsers that are connected and belong to no class"),
-    "jobs": Limit(1_000, "runs waiting in the queue, of all visitors"),
-    "session_jobs": Limit(200, "runs waiting in the queue, of one browser"),
+    "jobs": Limit(1_000, "runs of all visitors waiting in the queue"),
+    "session_jobs": Limit(200, "runs of one browser waiting in the queue"),
     "paused_jobs": Limit(6, "paused runs, each of which holds a process's memory"),
-    "class_sessions": Limit(2_000, "class sessions that are not deleted, of all teachers"),
+    "class_sessions": Limit(2_000, "class sessions of all teachers that are not deleted"),
     "small_sessions": Limit(5, "class sessions of one browser with fewer than five members"),
     "class_members": Limit(500, "people in a class session"),
     "joins_per_minute": Limit(150, "people who join a class session within a minute"),

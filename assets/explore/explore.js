@@ -1447,7 +1447,7 @@ class Explore {
     else this.ask({ linearRank: rank });
   }
 
-  // After a choice by hand: Python hears it when it stands still, and the cut has been let go.
+  // Sends a choice to Python, once it has not changed for SETTLED_MS and no cut is being dragged.
   ask(more = {}) {
     const chosen = { ...chosenOf(this.state), ...more };
     this.asking = { chosen, until: Date.now() + PATIENCE_MS };

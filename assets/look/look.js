@@ -126,16 +126,17 @@ export default function ({ data }) {
   if (isNew) document.querySelector(".st-key-lesson")?.scrollTo(0, 0); // the step before may have been read to its end
   if (isNew) delete document.documentElement.dataset.step; // or been folded
   if (isNew && !data.keys.length) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
-  let begin = performance.now();
+  // Moments of performance.now().
+  let begin = performance.now(); // of the visit, or of the last change of width
   let width = innerWidth;
   let timer = 0;
-  let last = begin + PATIENCE_MS;
-  let end = last;
-  let steady = begin;
-  let scrolled = -Infinity;
-  let before = "";
-  let isSettled = false;
-  let settled = Infinity;
+  let last = begin + PATIENCE_MS; // `end` at the latest
+  let end = last; // of looking
+  let steady = begin; // the targets last moved
+  let scrolled = -Infinity; // the last scroll began
+  let before = ""; // the place of the targets at the last look
+  let isSettled = false; // whether they are in view, and have not moved since
+  let settled = Infinity; // they first were
   const isOver = () => window.nlwfaVisit !== data.visit || window.nlwfaPresses !== data.presses;
   const look = () => {
     const now = performance.now();

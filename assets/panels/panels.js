@@ -294,6 +294,7 @@ class Panels {
     pen.globalAlpha = 1;
   }
 
+  // Frames the highlighted cell, and all cells of the same string uv, at least 5 pixels wide.
   drawLit(pen, { left, top, size }, rows, columns) {
     const word = this.words[this.lit.row * this.numColumns + this.lit.column];
     const least = Math.max(size, 5);

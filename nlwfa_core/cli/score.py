@@ -143,14 +143,16 @@ def score(
     notes += key_notes(saved.info.get("training_keys"), test_set.sample)
     scores = evaluate(saved.model, test_set, floor)
     health = diagnostics(saved.model, scores)
-    own = string_scores(saved.model, test_set, floor)
-    known = intervals(own, resamples, confidence=confidence)
-    too_few = too_few_strings(own.num_strings)
-    meaning = too_few or intervals_in_words(confidence, resamples or default_resamples(own))
+    model_scores = string_scores(saved.model, test_set, floor)
+    known = intervals(model_scores, resamples, confidence=confidence)
+    too_few = too_few_strings(model_scores.num_strings)
+    meaning = too_few or intervals_in_words(
+        confidence, resamples or default_resamples(model_scores)
+    )
     if too_few and (as_json or form is not None):  # the text says so itself
         notes = (*notes, too_few)
     if form is not None:
-        caption = f"{model}; {conventions(own.num_strings)}; {meaning}"
+        caption = f"{model}; {conventions(model_scores.num_strings)}; {meaning}"
         text = write_table(interval_table(known), form, caption).removesuffix("\n")
         return Output(text, (*notes, *health.warnings), is_data=form == "csv")
     ends = {
@@ -159,15 +161,15 @@ def score(
         if interval.is_known
     }
     record = asdict(scores) | {"intervals": ends}
-    record |= {"confidence": confidence, "resamples": resamples or default_resamples(own)}
+    record |= {"confidence": confidence, "resamples": resamples or default_resamples(model_scores)}
     text = score_summary(scores, test_set.sample, health, known, meaning)
     if against is not None and other is not None:
         theirs = string_scores(other.model, test_set, floor)
         notes = (*notes, *_unknown_to(against, other, saved, test_set))
-        differences = paired_differences(own, theirs, resamples, confidence=confidence)
+        differences = paired_differences(model_scores, theirs, resamples, confidence=confidence)
         record["against"] = against_record(str(against), theirs, differences)
-        text += f"\n\n{against_summary(own, theirs, differences, meaning)}"
-        notes = (*notes, *_without_truth(own))
+        text += f"\n\n{against_summary(model_scores, theirs, differences, meaning)}"
+        notes = (*notes, *_without_truth(model_scores))
     return Output(ascii_json(record) if as_json else text, (*notes, *health.warnings))
 
 

@@ -306,13 +306,17 @@ def _score_text(field: str, value: float, interval: Interval | None) -> str:
 
 
 def against_summary(
-    own: StringScores, other: StringScores, differences: Mapping[str, Interval], meaning: str
+    model_scores: StringScores,
+    other: StringScores,
+    differences: Mapping[str, Interval],
+    meaning: str,
 ) -> str:
     """Write two models' scores on the same test strings, and their differences with intervals and
     the meaning of these.
     """
-    words, ahead = {"first": "model", "second": "other"}, leaders(differences, own.has_truth)
-    estimates, others = own.estimates, other.estimates
+    words = {"first": "model", "second": "other"}
+    ahead = leaders(differences, model_scores.has_truth)
+    estimates, others = model_scores.estimates, other.estimates
     rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
     for score in SCORES:
         if (difference := differences.get(score.field)) is not None:

@@ -33,11 +33,13 @@ def weights(
 
     saved = read_model(model)
     file = read_scored_words(words, reading, saved.alphabet, role="")
-    own = file.words if saved.alphabet.unknown is None else file.words.in_alphabet(saved.alphabet)
-    known = np.flatnonzero(has_known_symbols(own, len(saved.alphabet)))
-    numbers, exponents = np.zeros(len(own)), np.zeros(len(own), dtype=np.int64)
+    known_words = (
+        file.words if saved.alphabet.unknown is None else file.words.in_alphabet(saved.alphabet)
+    )
+    known = np.flatnonzero(has_known_symbols(known_words, len(saved.alphabet)))
+    numbers, exponents = np.zeros(len(known_words)), np.zeros(len(known_words), dtype=np.int64)
     numbers[known], exponents[known] = scaled_weights(
-        saved.model, replace(own.take(known), alphabet=saved.alphabet)
+        saved.model, replace(known_words.take(known), alphabet=saved.alphabet)
     )
     lines, notes = weight_lines(numbers, exponents)
     return Output("\n".join(lines), (*file.notes, *notes))

@@ -50,11 +50,13 @@ def alone_table(scores: Mapping[str, Confusion], most: int) -> Table:
     """
     (first, one), (second, other) = scores.items()
     rows = []
-    for label, (sample, own) in one.right.items():
+    for label, (sample, is_right) in one.right.items():
         others = other.right[label][1]
-        for index in np.flatnonzero(own != others).tolist():
+        for index in np.flatnonzero(is_right != others).tolist():
             text = shortened(sample.words, index) or LAMBDA
-            rows.append((-int(sample.counts[index]), text, label, first if own[index] else second))
+            rows.append(
+                (-int(sample.counts[index]), text, label, first if is_right[index] else second)
+            )
     rows.sort()
     table: Table = {
         "string": [text for _, text, _, _ in rows[:most]],

@@ -98,14 +98,14 @@ def class_colours(names: Iterable[str]) -> dict[str, str]:
     {'λ': '#009E73', 'a': '#0072B2', 'b': '#E69F00', 'others': '#999999'}
     """
     classes = set(names)
-    own = {
+    fixed = {
         name: colour
         for name, colour in ((LAMBDA, EMPTY_WORD), (OTHERS, GREY_CLASS))
         if name in classes
     }
-    free = [colour for colour in CLASSES if colour not in own.values()]
-    rest = sorted(classes - set(own))
-    colours = own | {name: free[number % len(free)] for number, name in enumerate(rest)}
+    free = [colour for colour in CLASSES if colour not in fixed.values()]
+    rest = sorted(classes - set(fixed))
+    colours = fixed | {name: free[number % len(free)] for number, name in enumerate(rest)}
     return {
         name: colours[name]
         for name in sorted(classes, key=lambda name: (name == OTHERS, name != LAMBDA, name))

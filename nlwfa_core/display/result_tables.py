@@ -188,15 +188,15 @@ def influence_table(
     """
     trie = Trie.of(Words.of([word]), mixture.num_symbols)
     node, symbols = trie.ends, (*alphabet.symbols, "end")
-    own = np.concatenate(
+    next_probabilities = np.concatenate(
         [
             next_shares(scaled_next_scores(model, trie)[0][node])[0]
             for model in (*mixture.models, mixture)
         ]
     )
     influences = [*mixture.influences(trie)[node[0]].tolist(), 1.0]
-    likeliest = [symbols[int(row.argmax())] if row.any() else "–" for row in own]
-    best = int(own[-1].argmax())
+    likeliest = [symbols[int(row.argmax())] if row.any() else "–" for row in next_probabilities]
+    best = int(next_probabilities[-1].argmax())
 
     def written(values: Iterable[float]) -> Numbers:
         return Numbers.written(values, lambda value: format_score(value))
@@ -206,8 +206,8 @@ def influence_table(
         "weight": written([*mixture.shares.tolist(), 1.0]),
         "share after the prefix": written(influences),
         "likeliest next": likeliest,
-        "its probability": written(own.max(axis=1).tolist()),
-        f"adds to {symbols[best]}": written((own[:, best] * influences).tolist()),
+        "its probability": written(next_probabilities.max(axis=1).tolist()),
+        f"adds to {symbols[best]}": written((next_probabilities[:, best] * influences).tolist()),
     }
 
 

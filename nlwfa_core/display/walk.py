@@ -381,8 +381,8 @@ def group_states(
     if not len(points):
         raise RecipeError("All states are 0, so there are no groups of states to draw.")
     rows = np.cumsum(has_direction) - 1
-    own = [int(rows[seed]) for seed in seeds if has_direction[seed]][:number]
-    centres = [_k_means(points, first, number) for first in ([0], own) if first]
+    seed_rows = [int(rows[seed]) for seed in seeds if has_direction[seed]][:number]
+    centres = [_k_means(points, first, number) for first in ([0], seed_rows) if first]
     return Groups(min(centres, key=lambda each: _spread(points, each)), unit_length)
 
 
@@ -461,8 +461,8 @@ def grouped_graph(
         if share >= SMALLEST_SHARE:
             labels.setdefault((source, target), []).append((symbol, share))
     texts = {
-        ends: [(name, "" if share == "1" else share) for name, share in _label(own, alphabet)]
-        for ends, own in labels.items()
+        ends: [(name, "" if share == "1" else share) for name, share in _label(seed_rows, alphabet)]
+        for ends, seed_rows in labels.items()
     }
     layout = layered(
         columns,

@@ -67,6 +67,13 @@ class Classifier:
     floor : float
         The smallest probability of a next symbol.
 
+    Raises
+    ------
+    RecipeError
+        If there are fewer than two labels; if there is not one model and one prior for each; if
+        the priors are not positive with the sum 1; if `floor` is not between 0 and 0.5; or if a
+        model has no alphabet.
+
     Examples
     --------
     >>> from nlwfa_core import NGram
@@ -141,6 +148,8 @@ class Classifier:
         """log₂ P(x, y) of each string with each label, (num_strings, num_labels).
 
         −∞ if the label's model rules the string out, or has scores that are not finite.
+
+        Raises RecipeError if a string is written in numbers, and one of them stands for no symbol.
         """
         words = _words(strings, self.alphabet)
         every = words.alphabet or self.alphabet
@@ -155,6 +164,8 @@ class Classifier:
         """P(y | x) of each string with each label, (num_strings, num_labels).
 
         A row is nan if all models rule the string out.
+
+        Raises RecipeError if a string is written in numbers, and one of them stands for no symbol.
         """
         return _posteriors(self.log2_joint(strings))
 
@@ -163,6 +174,8 @@ class Classifier:
         """Return the likeliest label of each string; of equally likely ones, the first.
 
         None if all models rule the string out.
+
+        Raises RecipeError if a string is written in numbers, and one of them stands for no symbol.
         """
         joint = self.log2_joint(strings)
         return [
@@ -265,14 +278,14 @@ class Confusion:
             raise RecipeError(
                 "two classifiers must be compared on the same strings; got different ones"
             )
-        for label, (sample, own) in self.right.items():
+        for label, (sample, is_right) in self.right.items():
             other_sample, others = other.right[label]
             if list(sample) != list(other_sample) or (sample.counts != other_sample.counts).any():
                 raise RecipeError(
                     "two classifiers must be compared on the same strings; got different ones"
                 )
-            alone += int(sample.counts @ (own & ~others))
-            other_alone += int(sample.counts @ (others & ~own))
+            alone += int(sample.counts @ (is_right & ~others))
+            other_alone += int(sample.counts @ (others & ~is_right))
         return Disagreement(alone, other_alone)
 
     def __repr__(self) -> str:

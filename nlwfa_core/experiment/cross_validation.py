@@ -172,7 +172,7 @@ def cross_validate(
     RecipeError
         If there are too few strings for the folds, or a rank is not possible in a fold.
     Cancelled
-        If `cancelled` returns true.
+        If `cancelled()` returns true.
 
     Examples
     --------

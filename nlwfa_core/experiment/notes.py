@@ -46,8 +46,10 @@ def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str,
     ('3 of 4 test strings (2 of 3 distinct ones) are training strings too.',)
     """
     _, inverse = distinct(Words.joined([train.words, test.words]))
-    own, others = inverse[: len(train.words)], inverse[len(train.words) :]
-    return _overlap_note(test, np.isin(others, own), bool(np.isin(own, others).all()), role)
+    train_numbers, others = inverse[: len(train.words)], inverse[len(train.words) :]
+    return _overlap_note(
+        test, np.isin(others, train_numbers), bool(np.isin(train_numbers, others).all()), role
+    )
 
 
 def training_notes(recipes: Sequence[object]) -> tuple[str, ...]:
@@ -110,8 +112,10 @@ def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]
         known = np.frombuffer(b64decode(str(keys or ""), validate=True), dtype=KEY)
     except ValueError:
         return ()
-    own = _keys(test)
-    return _overlap_note(test, np.isin(own, known), bool(np.isin(known, own).all()), role)
+    test_keys = _keys(test)
+    return _overlap_note(
+        test, np.isin(test_keys, known), bool(np.isin(known, test_keys).all()), role
+    )
 
 
 def _keys(sample: Sample) -> npt.NDArray[np.uint32]:

@@ -163,7 +163,7 @@ def run(
     RecipeError
         If the recipe can't be followed.
     Cancelled
-        If `cancelled` returns true.
+        If `cancelled()` returns true.
     """
     if prepared is None or not prepared.fits(recipe):
         prepared = prepare(recipe, report, cancelled, files, data)

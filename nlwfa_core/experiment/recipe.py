@@ -135,6 +135,11 @@ class DataRecipe(Record):
         With unseen "symbol", and no alphabet: how often a symbol has to occur in the training
         strings to be known.
 
+    Raises
+    ------
+    RecipeError
+        If a field is unknown, has a value that is not allowed, or would have no effect.
+
     Examples
     --------
     >>> from nlwfa_core import DataRecipe
@@ -432,6 +437,8 @@ class Recipe(Record):
 
         Options that the new learner has, too, keep their values, unless `rank` or `fields` have
         others.
+
+        Raises RecipeError if the learner or a field is unknown, or a value is not allowed.
         """
         changed = {**fields, "learner": learner} | ({} if rank is None else {"rank": rank})
         return with_fields(self, changed)

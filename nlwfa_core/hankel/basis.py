@@ -72,9 +72,16 @@ class Basis:
         for name, words in (("prefixes", self.prefixes), ("suffixes", self.suffixes)):
             check_symbols(words, self.num_symbols)
             if len(words) == 0 or words[0] != ():
-                raise RecipeError(f"the first of a basis's {name} must be the empty word λ")
-            if len(distinct(words)[0]) != len(words):
-                raise RecipeError(f"a basis's {name} must differ from each other")
+                first = f"the word {words[0]}" if len(words) else f"no {name}"
+                raise RecipeError(
+                    f"the first of a basis's {name} must be the empty word λ; got {first:.60}"
+                )
+            num_distinct = len(distinct(words)[0])
+            if num_distinct != len(words):
+                raise RecipeError(
+                    f"a basis's {name} must differ from each other; got {len(words):,}, of which "
+                    f"{num_distinct:,} are distinct"
+                )
         closed = self.prefix_tree.num_nodes
         if closed != len(self.prefixes):
             raise RecipeError(

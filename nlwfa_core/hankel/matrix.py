@@ -61,6 +61,11 @@ class HankelMatrix:
     row_weights : array, shape (num_rows,), or None
         The weight of each row when H is factorised; None if all rows have the same weight.
 
+    Raises
+    ------
+    RecipeError
+        If the statistic or the transform is not one of these.
+
     Examples
     --------
     >>> from nlwfa_core import as_sample, estimate_hankel, select_basis
@@ -154,7 +159,10 @@ class HankelMatrix:
         return np.array([classes.setdefault(row, len(classes)) for row in rows], dtype=np.int64)
 
     def symbol_block(self, symbol: int) -> sparse.csr_array:
-        """H_σ, shape (num_prefixes, num_suffixes): the rows uσ."""
+        """H_σ, shape (num_prefixes, num_suffixes): the rows uσ.
+
+        Raises RecipeError if the symbol is not between 0 and num_symbols − 1.
+        """
         check_type("symbol", symbol, int)
         check_between("symbol", symbol, 0, self.shifted.shape[1] - 1)
         return self.matrix[self.shifted[:, symbol]]
@@ -231,7 +239,7 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
             f"{shape}; got {cells.shape}"
         )
     if not np.isfinite(cells).all():
-        raise RecipeError("blocks must hold finite numbers")
+        raise RecipeError(f"blocks must hold finite numbers; got {cells[~np.isfinite(cells)][0]}")
     row_of = {word: row for row, word in enumerate(basis.prefixes)}
     shifted = np.empty((len(row_of), basis.num_symbols), dtype=np.int32)
     rows, most = [*cells[0]], float(np.abs(cells).max())

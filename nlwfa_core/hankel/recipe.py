@@ -27,6 +27,11 @@ class HankelRecipe(Record):
     transform : str
         "none", "sqrt" or "row": see `hankel.statistics.TRANSFORMS`.
 
+    Raises
+    ------
+    RecipeError
+        If a field is unknown, or has a value that is not allowed.
+
     Examples
     --------
     >>> from nlwfa_core import HankelRecipe

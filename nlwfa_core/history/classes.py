@@ -426,8 +426,8 @@ class Classes:
             _check_share(
                 "the number of hand-ins in a class session", number, most("hand_ins"), count_own
             )
-            own = HAND_INS.c.session == code, HAND_INS.c.member == member
-            last = connection.scalar(sa.select(sa.func.max(HAND_INS.c.number)).where(*own)) or 0
+            here = HAND_INS.c.session == code, HAND_INS.c.member == member
+            last = connection.scalar(sa.select(sa.func.max(HAND_INS.c.number)).where(*here)) or 0
             values = {
                 "session": code,
                 "member": member,

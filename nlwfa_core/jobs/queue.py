@@ -42,10 +42,11 @@ class FairQueue:
         """Raise RecipeError if the queue has no room for another job of a person, with their jobs
         and those of others in it.
         """
-        own, allowed = len(self._rows_of(person).get(person.name, ())), limits.most("session_jobs")
-        if own >= allowed:
+        num_waiting = len(self._rows_of(person).get(person.name, ()))
+        allowed = limits.most("session_jobs")
+        if num_waiting >= allowed:
             raise RecipeError(
-                f"You already have {plural(own, 'run')} waiting (limit {allowed:,}). Wait "
+                f"You already have {plural(num_waiting, 'run')} waiting (limit {allowed:,}). Wait "
                 "for some to finish."
             )
         if len(self) >= max_queued:
@@ -75,12 +76,14 @@ class FairQueue:
             return None
         if self._strangers:
             return max(self._strangers.values(), key=len)[-1]
-        own = len(self._known.get(person.name, ()))
+        num_jobs = len(self._known.get(person.name, ()))
         others = [jobs for name, jobs in self._known.items() if name != person.name]
-        if larger := [jobs for jobs in others if len(jobs) > own + 1]:
+        if larger := [jobs for jobs in others if len(jobs) > num_jobs + 1]:
             return max(larger, key=len)[-1]
         later = [
-            jobs for jobs in others if len(jobs) == own + 1 and jobs[-1].person.since > person.since
+            jobs
+            for jobs in others
+            if len(jobs) == num_jobs + 1 and jobs[-1].person.since > person.since
         ]
         return max(later, key=lambda jobs: jobs[-1].person.since)[-1] if later else None
 

@@ -139,13 +139,18 @@ class Waiting:
         """
         if not self._groups:
             return ()
-        own = self._starts.get(slot, ("", ""))
+        previous = self._starts.get(slot, ("", ""))
         matrices = {start for other, start in self._starts.items() if other != slot}
         samples = {data for data, _ in matrices}
 
         def cost(entry: tuple[tuple[str, str], deque[str]]) -> tuple[bool, ...]:
             start, _ = entry
-            return start != own, start[0] != own[0], start[0] in samples, start in matrices
+            return (
+                start != previous,
+                start[0] != previous[0],
+                start[0] in samples,
+                start in matrices,
+            )
 
         start, keys = next_group = min(islice(self._groups, GROUPS_COMPARED), key=cost)
         size = max(1, self._num_waiting // (GROUPS_PER_SLOT * num_slots))

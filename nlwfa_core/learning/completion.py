@@ -66,7 +66,7 @@ def complete(
 
     Raises RecipeError if H has no finite entry other than 0, the rank or the number of sweeps is
     below 1, or the ridge is not above 0 or too large. Raises Cancelled if
-    `cancelled` returns true.
+    `cancelled()` returns true.
     """
     matrix = hankel.matrix
     scale = float(abs(matrix).max()) if matrix.nnz else 0.0

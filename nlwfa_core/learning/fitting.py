@@ -187,8 +187,8 @@ def fit(
     RecipeError
         If the learner or an option is unknown, has no effect or is not allowed, the rank is above
         what the basis allows, there are no strings, a string has a symbol that is not in the
-        alphabet, or a learner gets a matrix that learns from strings, or whose refinement needs
-        them.
+        alphabet, or a matrix is passed to a learner that learns from strings, or without the
+        strings that the learner's refinement needs.
     TypeError
         If the learner or the rank is missing, or an argument has another type.
     Cancelled

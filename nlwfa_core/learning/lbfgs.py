@@ -91,8 +91,8 @@ class InverseHessian:
         return product
 
 
-class Found(NamedTuple):
-    """A point along a line, given as the share of a direction, with the loss and its gradient."""
+class Step(NamedTuple):
+    """A step along a direction: which share of it, and the loss and its gradient at the end."""
 
     share: float
     loss: float
@@ -125,11 +125,11 @@ def minimise(loss_at: LossAt, weights: FloatArray) -> None:
             while True:
                 point = search.send(loss_at(point))
         except StopIteration as end:
-            found: Found | None = end.value
-        if found is not None:
-            inverse.update(found.share * direction, found.gradient - gradient)
-            weights = weights + found.share * direction
-            _, loss, gradient = found
+            step: Step | None = end.value
+        if step is not None:
+            inverse.update(step.share * direction, step.gradient - gradient)
+            weights = weights + step.share * direction
+            _, loss, gradient = step
         elif inverse.is_empty:
             return
         else:
@@ -138,9 +138,9 @@ def minimise(loss_at: LossAt, weights: FloatArray) -> None:
 
 def line_search(
     weights: FloatArray, direction: FloatArray, loss: float, gradient: FloatArray
-) -> Generator[FloatArray, Evaluated, Found | None]:
-    """Find a point in a direction that meets the weak Wolfe conditions, or else one that lowers the
-    loss enough; None if there is none.
+) -> Generator[FloatArray, Evaluated, Step | None]:
+    """Find a step that meets the weak Wolfe conditions, or else one that lowers the loss enough;
+    None if there is none.
 
     It yields the weights at which it needs the loss and its gradient.
     """
@@ -149,7 +149,7 @@ def line_search(
         return None
     # A share that is too small, its loss and its slope; and one that is too large.
     low, lowest, steepest, high = 0.0, loss, slope, np.inf
-    found = None
+    step = None
     share = 1.0
     for _ in range(MOST_EVALUATIONS):
         value, new_gradient = yield weights + share * direction
@@ -160,7 +160,7 @@ def line_search(
             part = -steepest * width / (2 * bend) if bend > 0 else 0.5
             high = share
         else:
-            found = Found(share, value, new_gradient)
+            step = Step(share, value, new_gradient)
             new_slope = float(new_gradient @ direction)
             if new_slope >= SLOPE * slope:
                 break
@@ -168,4 +168,4 @@ def line_search(
             part = 0.5
         part = min(max(part, MARGIN), 1 - MARGIN)
         share = low + part * (high - low) if np.isfinite(high) else 2 * low
-    return found
+    return step

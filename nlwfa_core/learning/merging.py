@@ -104,6 +104,7 @@ def fit_pdfa(
     RecipeError
         If a number is not possible, a sample is empty, or the prefix tree is too large.
     Cancelled
+        If `cancelled()` returns true.
     """
     tree = _checked_tree(train, max_states)
     check_validation(validation, train.num_symbols)

@@ -223,6 +223,7 @@ def fit_recurrent(
     RecipeError
         If a number is not possible or a sample is empty.
     Cancelled
+        If `cancelled()` returns true.
     """
     check_one_of("kind", kind, GATES)
     check_between(f"the number of states of a {kind}", num_states, 1, limits.most("rank"))

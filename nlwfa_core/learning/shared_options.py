@@ -66,9 +66,9 @@ def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]
         {"adamax": 1, "lbfgs": BY_RANK, "lm": BY_RANK},
         by="optimizer",
         title="number of starts",
-        help="Number of starts of steps 1 and 2, or of EM (PFA); the rows of H and validation "
-        f"strings, or the likelihood, decide which is used. {BY_RANK}: {STARTS_OF_FEW_STATES} for "
-        f"networks up to rank {FEW_STATES} unless Adamax trains, else 1.",
+        help="Number of starts of steps 1 and 2, or of EM (PFA). One is kept: by the rows of H and "
+        f"validation strings, or by the likelihood. {BY_RANK} means {STARTS_OF_FEW_STATES} for "
+        f"networks up to rank {FEW_STATES}, unless Adamax trains them, and otherwise 1.",
         when=when,
         ge=BY_RANK,
         le=100,

@@ -145,21 +145,22 @@ def _parts(block: sparse.csr_array) -> list[_Part]:
     local[members] = np.arange(size) - starts[label[members]]  # index within the part, rows first
     parts = []
     for part in np.flatnonzero(np.diff(bounds)).tolist():
-        inside, own = (
+        inside, entries = (
             members[starts[part] : starts[part + 1]],
             order[bounds[part] : bounds[part + 1]],
         )
         height = int(np.searchsorted(inside, num_rows))
         shape = height, len(inside) - height
         own_cells = sparse.coo_array(
-            (data[own], (local[rows[own]], local[num_rows + columns[own]] - height)), shape=shape
+            (data[entries], (local[rows[entries]], local[num_rows + columns[entries]] - height)),
+            shape=shape,
         )
         parts.append(
             _Part(
                 inside[:height],
                 inside[height:] - num_rows,
                 own_cells,
-                float(np.linalg.norm(data[own])),
+                float(np.linalg.norm(data[entries])),
             )
         )
     return sorted(parts, key=lambda part: -part.norm)

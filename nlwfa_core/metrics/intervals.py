@@ -525,9 +525,11 @@ def intervals(
             if field not in COUNTS
         }
     (resampled,) = _resampled((model,), num_resamples, seed)
-    own, left_out = model.estimates, _left_out(model)
+    estimates, left_out = model.estimates, _left_out(model)
     return {
-        field: score_interval(values, own[field], left_out.get(field), model.counts, confidence)
+        field: score_interval(
+            values, estimates[field], left_out.get(field), model.counts, confidence
+        )
         for field, values in resampled.items()
     }
 
@@ -602,11 +604,11 @@ def paired_differences(
             "a paired difference needs two models that are scored on the same test strings"
         )
     check_between("confidence", confidence, 0, 1)
-    own, other_own = first.estimates, second.estimates
+    estimates, other_estimates = first.estimates, second.estimates
     known = {
-        field: float(difference(own[field], other_own[field]))
-        for field in own
-        if field in other_own
+        field: float(difference(estimates[field], other_estimates[field]))
+        for field in estimates
+        if field in other_estimates
     }
     differences = {
         field: Interval(estimate, math.nan, math.nan) for field, estimate in known.items()

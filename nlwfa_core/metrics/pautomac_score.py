@@ -246,8 +246,12 @@ def _mass(outputs: FloatArray, target: FloatArray) -> float:
             f"{target.size}"
         )
     mass = float(target.sum())
-    if not (np.isfinite(mass) and mass > 0 and target.min() >= 0):
-        raise RecipeError("the target probabilities must be finite, at least 0, and not all 0")
+    smallest = float(target.min()) if target.size else 0.0
+    if not (np.isfinite(mass) and mass > 0 and smallest >= 0):
+        raise RecipeError(
+            "the target probabilities must be finite, at least 0, and not all 0; got the sum "
+            f"{mass:.4g}, and {smallest:.4g} as the smallest"
+        )
     return mass
 
 

@@ -53,6 +53,11 @@ class Targets:
         The largest possible value of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) for each prefix, from the file
         of targets. NDCG@5 is divided by it.
 
+    Raises
+    ------
+    RecipeError
+        If the shapes do not fit together, or a prefix has no next symbol.
+
     Examples
     --------
     >>> import numpy as np
@@ -97,6 +102,8 @@ class Targets:
     def of(cls, symbols: npt.ArrayLike) -> Targets:
         """Make the targets of prefixes of real strings, given the one symbol that followed each, −1
         for the end.
+
+        Raises RecipeError if they are not a row of whole numbers.
         """
         followed = whole_numbers("the targets", symbols)
         if followed.ndim != 1:
@@ -130,6 +137,8 @@ class Targets:
     def of_symbols(self, symbols: npt.NDArray[np.integer]) -> FloatArray:
         """Look up the probability of one symbol per prefix, shape (num_prefixes,); 0 for a symbol
         that the target does not list.
+
+        Raises RecipeError if there is not one symbol, a whole number, for each prefix.
         """
         symbols = whole_numbers("symbols", symbols)
         if symbols.shape != (len(self),):
@@ -171,16 +180,18 @@ class Prefixes:
 
         Targets may be symbols that it does not have: these get the numbers after it.
         """
-        words, own, symbols = (
+        words, old_alphabet, symbols = (
             self.words.in_alphabet(alphabet, owner),
             self.words.alphabet,
             self.targets.symbols,
         )
-        if words is self.words or own is None or alphabet is None:
+        if words is self.words or old_alphabet is None or alphabet is None:
             return self
         index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
-        numbers = np.array([index.setdefault(symbol, len(index)) for symbol in own.symbols])
-        inside = (symbols >= 0) & (symbols < len(own))
+        numbers = np.array(
+            [index.setdefault(symbol, len(index)) for symbol in old_alphabet.symbols]
+        )
+        inside = (symbols >= 0) & (symbols < len(old_alphabet))
         # What neither alphabet has stays apart from all that one of them has.
         moved = np.where(symbols < 0, symbols, symbols + len(index))
         moved[inside] = numbers[symbols[inside]]

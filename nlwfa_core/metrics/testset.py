@@ -58,6 +58,12 @@ class TestSet:
     prefixes : Prefixes or None
         Prefixes of other strings, with what followed them, to be scored as SPiCe does.
 
+    Raises
+    ------
+    RecipeError
+        If there is not one target for each word, or a word has a symbol that is not in the sample's
+        alphabet.
+
     Examples
     --------
     >>> from nlwfa_core import NGram, TestSet, as_sample, evaluate
@@ -269,7 +275,8 @@ class TestSet:
         Raises
         ------
         RecipeError
-            If the lengths of a solution and the rows differ.
+            If the lengths of the solution or the counts and the rows differ, a count is not a whole
+            number of at least 1, or a row has a symbol that is not in the alphabet.
         """
         check_type("rows", rows, Words)
         check_type("solution", solution, np.ndarray | None)

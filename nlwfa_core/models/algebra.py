@@ -560,10 +560,17 @@ def viterbi(wfa: WFA, word: WordLike) -> Path:
     >>> path.states.tolist(), path.log2_weight
     ([0, 0, 0], -4.0)
 
+    Parameters
+    ----------
+    wfa : WFA
+        Without negative weights, such as an HMM or a PFA.
+    word : str, sequence of symbols, or tuple of symbol numbers
+
     Raises
     ------
     RecipeError
-        If a weight is negative, or every path has the weight 0.
+        If a weight is negative, every path has the weight 0, or the word has a symbol that the
+        automaton does not have.
     """
     _check_not_negative("the automaton", wfa)
     with np.errstate(divide="ignore"):

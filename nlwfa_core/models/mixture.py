@@ -66,6 +66,12 @@ class Mixture(Methods):
     level : str
         What is averaged, one of `LEVELS`.
 
+    Raises
+    ------
+    RecipeError
+        If there are no models, they have different symbols, or there is not one share for each; if
+        the shares are negative or do not sum to 1; or if the level is not one of these.
+
     Examples
     --------
     >>> import numpy as np
@@ -119,7 +125,10 @@ class Mixture(Methods):
         return sum(getattr(model, "num_states", 0) for model in self.models)
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of each word, shape (num_words,)."""
+        """f(x) of each word, shape (num_words,).
+
+        Raises RecipeError if a word has a symbol that the model does not have.
+        """
         words = model_words(words, self.alphabet)
         if self.is_chain:
             return self._chain(words, chain_weights)

@@ -237,8 +237,8 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
             raise TypeError("a mixture of mixtures of another level can't be saved")
         arrays = {
             f"{number}.{name}": array
-            for number, (_, own) in enumerate(parts)
-            for name, array in own.items()
+            for number, (_, part_arrays) in enumerate(parts)
+            for name, array in part_arrays.items()
         }
         return {"kind": MIXTURE, "level": model.level, "models": [header for header, _ in parts]}, {
             "shares": model.shares,
@@ -389,9 +389,12 @@ def _model_of(
 ) -> StoredModel:
     """Make a model from the contents of its folder's two files."""
     for name, array in arrays.items():
-        if array.dtype != np.float64 or not np.isfinite(array).all():
+        is_float64 = array.dtype == np.float64
+        if not is_float64 or not np.isfinite(array).all():
+            value = array[~np.isfinite(array)][0] if is_float64 else array.dtype
             raise RecipeError(
-                f"array {name!r} of the model in {directory} must hold finite float64 numbers"
+                f"array {name!r} of the model in {directory} must hold finite float64 numbers; "
+                f"got {value}"
             )
     symbols = header["symbols"]
     if not all(isinstance(symbol, str) for symbol in symbols):
@@ -403,8 +406,8 @@ def _model_of(
         model: StoredModel
         if header["kind"] == MIXTURE:
             parts = [
-                _part_of(own, _below(arrays, f"{number}."))
-                for number, own in enumerate(header["models"])
+                _part_of(part_arrays, _below(arrays, f"{number}."))
+                for number, part_arrays in enumerate(header["models"])
             ]
             with_alphabet = tuple(replace(part, alphabet=alphabet) for part in parts)
             model = Mixture(with_alphabet, arrays["shares"], level=header["level"])

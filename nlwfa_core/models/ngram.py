@@ -100,6 +100,11 @@ class NGram(ChainModel, Methods):
         The alphabet of the training strings.
     smoothing : str
         One of `SMOOTHINGS`.
+
+    Raises
+    ------
+    RecipeError
+        If the smoothing is not one of these, or the alphabet has another number of symbols.
     """
 
     order: int

@@ -66,6 +66,11 @@ class NLWFA(Methods):
     alphabet : Alphabet or None
         The symbols of the maps; None if symbols are known only by their numbers.
 
+    Raises
+    ------
+    RecipeError
+        If the layers, the reading and the alphabet do not fit together.
+
     Examples
     --------
     >>> from nlwfa_core import fit
@@ -214,7 +219,10 @@ class NLWFA(Methods):
         return self.reading.is_chain
 
     def weights(self, words: Words) -> FloatArray:
-        """f(x) of many words, shape (num_words,); common prefixes are computed once."""
+        """f(x) of many words, shape (num_words,); common prefixes are computed once.
+
+        Raises RecipeError if a word has a symbol that the model does not have.
+        """
         words = model_words(words, self.alphabet)
         if self.is_chain:
             trie = Trie.of(words, self.num_symbols)
@@ -228,6 +236,8 @@ class NLWFA(Methods):
         """log₂ |f(x)|, shape (num_words,); −∞ for 0.
 
         Finite for long strings, whose weights may be too small for float64.
+
+        Raises RecipeError if a word has a symbol that the model does not have.
         """
         words = model_words(words, self.alphabet)
         if self.is_chain:

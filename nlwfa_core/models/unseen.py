@@ -84,12 +84,12 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
     >>> wider.weights(Words.of([(0,), (0, 1)])).tolist()
     [0.25, 0.0]
     """
-    own = alphabet_of(model)
-    if own is None or own.unknown is not None:
+    model_alphabet = alphabet_of(model)
+    if model_alphabet is None or model_alphabet.unknown is not None:
         return model
-    known = set(own.symbols)
+    known = set(model_alphabet.symbols)
     new = [symbol for symbol in alphabet.symbols if symbol not in known]
-    return WithUnseen(model, Alphabet((*own.symbols, *new))) if new else model
+    return WithUnseen(model, Alphabet((*model_alphabet.symbols, *new))) if new else model
 
 
 def has_known_symbols(words: Words, num_symbols: int) -> Mask:
@@ -110,9 +110,11 @@ def _have_any(words: Words, is_meant: Mask) -> Mask:
 
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
-    """Raise RecipeError if every word, except λ, has a symbol that is not among the first ones,
-    those of an alphabet; or, with a symbol for the unknown, only such symbols: the words belong to
-    another model.
+    """Raise RecipeError if words seem to belong to another model: if every word, except λ, has a
+    symbol that is not in an alphabet. Its symbols are the numbers below its length.
+
+    With a symbol for the unknown, words may have other symbols; then it is an error if they have no
+    symbol of the alphabet at all.
     """
     if alphabet.unknown is not None:
         if len(words.symbols) and (words.symbols >= len(alphabet)).all():

@@ -53,6 +53,11 @@ class WFA(Methods):
     alphabet : Alphabet or None
         The symbols of the A_σ; None if symbols are known only by their numbers.
 
+    Raises
+    ------
+    RecipeError
+        If the shapes of the arrays, or the alphabet's size, do not fit together.
+
     Examples
     --------
     An automaton whose weight of a string is the number of its symbols:
@@ -174,6 +179,8 @@ class WFA(Methods):
         Common prefixes are computed once.
 
         A weight below 1e-308 is 0 too, and one above 1e308 is ±∞; `log2_weights` has their sizes.
+
+        Raises RecipeError if a word has a symbol that the model does not have.
         """
         words = model_words(words, self.alphabet)
         ends = end_states(words, self.num_symbols, self.initial, self.transition, self.magnitudes)
@@ -193,6 +200,8 @@ class WFA(Methods):
         """log₂ |f(x)|, shape (num_words,); −∞ for 0.
 
         Finite for long strings, whose weights may not fit into float64.
+
+        Raises RecipeError if a word has a symbol that the model does not have.
         """
         trie = Trie.of(model_words(words, self.alphabet), self.num_symbols)
         scores, exponents = self.scaled_next_scores(trie)
@@ -203,6 +212,11 @@ class WFA(Methods):
     def next_scores(self, trie: Trie) -> FloatArray:
         """Compute scores of what follows each prefix u, for a WFA of *string* probabilities.
 
+        Parameters
+        ----------
+        trie : Trie
+            The tree of the prefixes.
+
         Returns
         -------
         array, shape (num_nodes, num_symbols + 1)
@@ -210,6 +224,11 @@ class WFA(Methods):
             last, for the end of the string, f(u). A row sums to f(uΣ*). Scores are exactly 0 where
             only rounding error is left. If `prefix_termination` is nan, so are the scores of
             symbols.
+
+        Raises
+        ------
+        RecipeError
+            If the tree has a symbol that the automaton does not have.
         """
         return self._scores(self.states(trie), lambda: self._errors(trie))
 
@@ -390,16 +409,16 @@ class WFA(Methods):
 
         Raises RecipeError if the two have different symbols.
         """
-        own = self.alphabet or alphabet
-        if self.num_symbols != len(alphabet) or set(own.symbols) != set(alphabet.symbols):
+        old_alphabet = self.alphabet or alphabet
+        if self.num_symbols != len(alphabet) or set(old_alphabet.symbols) != set(alphabet.symbols):
             symbols = self.alphabet.summary if self.alphabet else plural(self.num_symbols, "symbol")
             raise RecipeError(
                 f"the automaton must have the symbols of the alphabet, {alphabet.summary}; "
                 f"got {symbols}"
             )
-        if own == self.alphabet == alphabet:
+        if old_alphabet == self.alphabet == alphabet:
             return self
-        order = [own.symbols.index(symbol) for symbol in alphabet.symbols]
+        order = [old_alphabet.symbols.index(symbol) for symbol in alphabet.symbols]
         return WFA(self.initial, self.transitions[order], self.termination, alphabet)
 
     __array_ufunc__ = None  # so that a number of numpy times an automaton is an automaton

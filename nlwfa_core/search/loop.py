@@ -123,18 +123,18 @@ def search(
     if not len(whole.words):
         raise RecipeError("a search needs training strings; got none")
     if validation is None:
-        own, held_out = hold_out(whole, budget.seed)
+        training, held_out = hold_out(whole, budget.seed)
         everything: Sample | None = whole
     else:
         held_out = as_sample(
             validation, None if isinstance(validation, Sample) else whole.alphabet, "validation"
         )
         held_out = held_out.in_alphabet(whole.alphabet, "the training strings'")
-        own, everything = whole, None
+        training, everything = whole, None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
     return _Search(
-        own,
+        training,
         held_out,
         everything,
         budget,

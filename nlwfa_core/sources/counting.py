@@ -308,12 +308,12 @@ def count_text(
             held.add(counts)
         in_tokens = table.in_tokens
     else:
-        own = (
+        blocks = (
             separated(_line_cells(lines(), notes), layout)
             if layout.format in ("tokens", "characters")
             else other_cells(layout, (piece for _, piece in whole), notes)
         )
-        for cells, _ in own:
+        for cells, _ in blocks:
             held.add(Counter(map(_key, cells)))
     if not held.num_strings:
         raise FormatError("the file has no strings; it needs at least 1")

@@ -80,7 +80,9 @@ def read_weights_json(data: bytes | Path) -> WFA:
         if not _holds_numbers(content[name]):
             raise FormatError(f"{name} must hold numbers, and no text, true or false")
         if not np.isfinite(array).all():
-            raise FormatError(f"{name} must hold finite numbers")
+            raise FormatError(
+                f"{name} must hold finite numbers; got {array[~np.isfinite(array)][0]}"
+            )
         arrays[name] = array
     if any(array.ndim == 0 for array in arrays.values()):
         raise FormatError(f"{', '.join(JSON_FIELDS)} must be lists of numbers")

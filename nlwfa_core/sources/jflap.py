@@ -51,8 +51,8 @@ def read_jflap(data: bytes | Path) -> WFA:
         raise FormatError(f"not XML: {error}") from None
     kind = (root.findtext("type") or "").strip()
     if root.tag != "structure" or kind != "fa":
-        found = f"the type {quoted(kind)}" if kind else f"the element {quoted(root.tag)}"
-        raise FormatError(f"only JFLAP's finite automata (type fa) can be read; got {found}")
+        content = f"the type {quoted(kind)}" if kind else f"the element {quoted(root.tag)}"
+        raise FormatError(f"only JFLAP's finite automata (type fa) can be read; got {content}")
     machine = root.find("automaton")
     machine = root if machine is None else machine
     states = {state.get("id", ""): state for state in machine.findall("state")}

@@ -328,8 +328,10 @@ def has_length(row: str) -> bool:
 
 
 def is_abbadingo(rows: Sequence[str]) -> bool:
-    """Return whether a header of two numbers is followed by labelled strings, which are not
-    PAutomaC's strings with lengths.
+    """Return whether a header of two numbers is followed by labelled strings, not all empty.
+
+    A label may happen to be the length that PAutomaC writes before a string: lines that can all be
+    read so are PAutomaC's.
     """
     return (
         len(rows) > 1

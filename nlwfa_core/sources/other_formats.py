@@ -326,13 +326,13 @@ def xes_cells(pieces: Iterable[bytes], event_key: str, notes: list[str]) -> Cell
     `pieces`: the file in UTF-8.
     """
     parser = _XesParser(event_key or CONCEPT_NAME)
-    found = False
+    has_traces = False
 
     def traces() -> Cells:
-        nonlocal found
+        nonlocal has_traces
         finished = len(parser.cells)
         if finished:
-            found = True
+            has_traces = True
             lines = parser.lines[:finished]
             cells = parser.cells
             parser.cells, parser.lines = [], parser.lines[finished:]
@@ -343,7 +343,7 @@ def xes_cells(pieces: Iterable[bytes], event_key: str, notes: list[str]) -> Cell
         yield from traces()
     parser.feed(b"", is_final=True)
     yield from traces()
-    if not found:
+    if not has_traces:
         raise FormatError("the log has no traces; it needs at least 1")
     notes += parser.symbols.notes
     if parser.num_empty:
@@ -376,7 +376,7 @@ def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
     width = columns.num_columns
     begun = 0
     left_out: Counter[str] = Counter()
-    found = False
+    has_sentences = False
     for rows in _numbered(lines):
         cells: list[str] = []
         begins: list[int] = []
@@ -411,12 +411,12 @@ def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
                 begun = line
             sentence.append(symbols.of(fields[columns.column], line))
         if cells:
-            found = True
+            has_sentences = True
             yield cells, begins
     if sentence:
-        found = True
+        has_sentences = True
         yield [" ".join(sentence)], [begun]
-    if not found:
+    if not has_sentences:
         raise FormatError("the file has no sentences; it needs at least 1")
     notes += symbols.notes
     if left_out:
@@ -543,7 +543,7 @@ def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
     items: dict[str, str] = {}  # number -> name
     left_out: set[str] = set()
     example = ""  # the first symbol of several items
-    found = False
+    has_sequences = False
     for rows in _numbered(lines):
         cells: list[str] = []
         begins: list[int] = []
@@ -564,9 +564,9 @@ def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
             cells.append(" ".join(word))
             begins.append(line)
         if cells:
-            found = True
+            has_sequences = True
             yield cells, begins
-    if not found:
+    if not has_sequences:
         raise FormatError("the file has no sequences; it needs at least 1")
     notes += symbols.notes
     if left_out:
@@ -687,27 +687,28 @@ def abbadingo_cells(lines: Lines, label: str, notes: list[str]) -> Cells:
     number = labels.total()
     if not number:
         raise FormatError("the file has no strings; it needs at least 1")
-    found = listed(
+    counts = listed(
         [f"{name} ({plural(count, 'string')})" for name, count in labels.most_common()], most=8
     )
     if label and not labels[label]:
-        raise FormatError(f"no string has the label {quoted(label)}; the labels are {found}")
-    notes.append(_label_note(label, labels, found))
+        raise FormatError(f"no string has the label {quoted(label)}; the labels are {counts}")
+    notes.append(_label_note(label, labels, counts))
     if has_attributes:
         notes.append("Attributes of symbols are left out.")
     if promised is not None and promised.lstrip("0") != str(number):
         notes.append(f"The header promises {promised} strings, but {number:,} follow.")
 
 
-def _label_note(label: str, labels: Mapping[str, int], found: str) -> str:
-    """Say which strings are read. `found`: the labels, with their numbers of strings."""
+def _label_note(label: str, labels: Mapping[str, int], counts: str) -> str:
+    """Describe which strings are read. `counts`: the labels and their numbers of strings."""
     if len(labels) == 1:
-        return f"Labels are left out: {found}."
+        return f"Labels are left out: {counts}."
     if label:
-        return f"Only the strings with the label {quoted(label)} are read; the labels are {found}."
+        return f"Only the strings with the label {quoted(label)} are read; the labels are {counts}."
     return (
-        f"Labels are left out: {found}. The strings of all labels are read; to read only some, set "
-        f"the format to abbadingo and the label to {next(iter(labels))}. fit-values learns labels."
+        f"Labels are left out: {counts}. The strings of all labels are read; to read only some, "
+        f"set the format to abbadingo and the label to {next(iter(labels))}. fit-values learns "
+        "labels."
     )
 
 

@@ -78,9 +78,9 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
     encodings = _encodings(head, is_whole)
     if not encodings:
         return None
-    own = reading.encoding if reading.encoding in encodings else encodings[0]
+    encoding = reading.encoding if reading.encoding in encodings else encodings[0]
     try:
-        cleaned = clean(_decodable(head, own, is_whole))
+        cleaned = clean(_decodable(head, encoding, is_whole))
     except FormatError:
         return None
     if not is_whole and b"\n" in cleaned:
@@ -88,17 +88,17 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
     rows = first_rows(cleaned)
     text = cleaned.decode()
     lines = [line for line in text.split("\n", NUM_LINES)[:NUM_LINES] if line] or rows[:1]
-    found = reading
+    adapted = reading
     if reading.format == AUTO and (format := _recognised(rows)) in WITH_COLUMNS:
-        found = Reading.adapted(reading.changes(), format=format)
+        adapted = Reading.adapted(reading.changes(), format=format)
     choices = {
         "format": _formats(cleaned, rows),
-        "encoding": encodings if encodings[0] != "utf-8" or own != "utf-8" else ("utf-8",),
-        **_columns(text, rows, found),
+        "encoding": encodings if encodings[0] != "utf-8" or encoding != "utf-8" else ("utf-8",),
+        **_columns(text, rows, adapted),
     }
     return Preview(
         tuple(map(_shown, lines)),
-        found,
+        adapted,
         {name: values for name, values in choices.items() if len(values) > 1},
         bool(reading.window) or _is_sequence(cleaned, rows),
     )
@@ -124,7 +124,7 @@ def _encodings(head: bytes, is_whole: bool) -> tuple[str, ...]:
     """List the encodings in which a head is text, the likely one first; UTF-8 alone if it is
     that.
     """
-    found = []
+    encodings = []
     for encoding in ENCODINGS:
         try:
             check_text(head[:HEAD_BYTES], encoding)
@@ -133,9 +133,9 @@ def _encodings(head: bytes, is_whole: bool) -> tuple[str, ...]:
             continue
         if encoding == "utf-16" and b"\0" not in head:
             continue
-        found.append(encoding)
-    if "utf-8" in found or "utf-16" not in found:
-        return tuple(found)
+        encodings.append(encoding)
+    if "utf-8" in encodings or "utf-16" not in encodings:
+        return tuple(encodings)
     return ("utf-16",)
 
 
@@ -159,19 +159,19 @@ def _decodable(head: bytes, encoding: str, is_whole: bool) -> bytes:
 
 def _formats(cleaned: bytes, rows: list[str]) -> tuple[str, ...]:
     """List the formats in which a head can be read, perhaps with columns chosen."""
-    found = [AUTO]
+    formats = [AUTO]
     width = len(columns_of_table(rows, Reading("csv")))
     strict = ("pautomac", "json", "xes", "fasta", "fastq", "spmf", "uniq", "abbadingo")
-    found += [format for format in strict if _is_readable(cleaned, format)]
+    formats += [format for format in strict if _is_readable(cleaned, format)]
     if width > 1:
-        found += ["csv", "events"]
+        formats += ["csv", "events"]
     elif len(rows) > 1:
-        found.append("csv")
+        formats.append("csv")
     if _is_readable(cleaned, "conll") and (
         b"\n\n" in cleaned.strip() or _recognised(rows) == "conll"
     ):
-        found.append("conll")
-    return (*found, "tokens", "characters")
+        formats.append("conll")
+    return (*formats, "tokens", "characters")
 
 
 def _is_readable(cleaned: bytes, format: str) -> bool:
@@ -202,19 +202,19 @@ def _columns(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[st
         choices["separator"] = (AUTO, *signs)
     if format in ("csv", "events"):
         choices["header"] = (AUTO, YES, NO)
-    own: Sequence[str] = ()
+    columns: Sequence[str] = ()
     match format:
         case "csv" | "events":
-            own = columns_of_table(rows, reading)
+            columns = columns_of_table(rows, reading)
         case "conll":
-            own = columns_of_conll(rows)
+            columns = columns_of_conll(rows)
         case "json":
-            own = _fields(rows)
+            columns = _fields(rows)
         case "xes":
-            own = list(dict.fromkeys(XES_KEY.findall(text)))
+            columns = list(dict.fromkeys(XES_KEY.findall(text)))
     for name in ("text_column", "count_column", "case_column", "event_column", "order_column"):
         if reading.has(name):
-            choices[name] = ("", *own[:MOST_COLUMNS])
+            choices[name] = ("", *columns[:MOST_COLUMNS])
     if reading.has("label"):
         labels = dict.fromkeys(row.split()[0] for row in rows if is_labelled(row))
         choices["label"] = ("", *list(labels)[:MOST_COLUMNS])

@@ -128,12 +128,12 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
                 f"a target must be {EXAMPLE}; got {quoted(' '.join(cells[:20]))}", line
             )
         else:
-            own = [_number(name, index, line) for name in cells[1::2]]
-            if len(set(own)) < len(own):
-                twice = next(name for position, name in enumerate(own) if name in own[:position])
+            numbers = [_number(name, index, line) for name in cells[1::2]]
+            if len(set(numbers)) < len(numbers):
+                twice = next(number for i, number in enumerate(numbers) if number in numbers[:i])
                 raise FormatError(
                     "a target must have each symbol once; got "
-                    f"{quoted(cells[1::2][own.index(twice)])} twice",
+                    f"{quoted(cells[1::2][numbers.index(twice)])} twice",
                     line,
                 )
             gain = finite(cells[0], line)
@@ -143,16 +143,15 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
                     f"{quoted(cells[0])}",
                     line,
                 )
-            symbols.extend(own)
+            symbols.extend(numbers)
             probabilities.extend(finite(cell, line, at_least=0) for cell in cells[2::2])
             gains.append(gain)
         ends.append(len(symbols))
-    integers, numbers = np.dtype(np.int64), np.dtype(np.float64)
     return Targets(
-        np.frombuffer(symbols, integers),
-        np.frombuffer(probabilities, numbers),
-        np.frombuffer(ends, integers),
-        np.frombuffer(gains, numbers),
+        np.frombuffer(symbols, np.int64),
+        np.frombuffer(probabilities, np.float64),
+        np.frombuffer(ends, np.int64),
+        np.frombuffer(gains, np.float64),
     )
 
 
@@ -225,9 +224,9 @@ def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArr
     )
     symbols, lengths = array("q"), array("B")
     for line, cells in _rows(clean(bytes_of(data)), "a ranking"):
-        own = [_number(name, index, line) for name in cells[:TOP]]
-        symbols.extend(own)
-        lengths.append(len(own))
+        numbers = [_number(name, index, line) for name in cells[:TOP]]
+        symbols.extend(numbers)
+        lengths.append(len(numbers))
     filled = np.arange(max(lengths)) < np.frombuffer(lengths, np.uint8)[:, None]
     ranking = np.full(filled.shape, NO_SYMBOL, dtype=np.int64)
     ranking[filled] = np.frombuffer(symbols, np.dtype(np.int64))
@@ -257,7 +256,8 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
     Raises
     ------
     RecipeError
-        If a symbol has no name, or one that can't be written in such a file.
+        If the ranking is not a matrix of whole numbers, or a symbol has no name, or one that can't
+        be written in such a file.
     """
     ranking = whole_numbers("a ranking's symbols", ranking)
     if ranking.ndim != 2:

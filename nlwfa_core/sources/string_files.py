@@ -1014,14 +1014,14 @@ class StringFile:
         seen = np.zeros(len(self.alphabet), dtype=bool)
         for part in self.parts:
             seen[part.symbols] = True
-        own = [
+        symbols = [
             symbol
             for symbol, is_own in zip(self.alphabet.symbols, seen.tolist(), strict=True)
             if is_own
         ]
         if self.format == "pautomac" and self.alphabet.unknown is None:
-            own = list(self.alphabet.symbols)
-        return read_as(self.format, own, self.detail)
+            symbols = list(self.alphabet.symbols)
+        return read_as(self.format, symbols, self.detail)
 
     @property
     def counts(self) -> IntArray:

@@ -152,12 +152,12 @@ def as_sample(
             strings.sample() if callable(strings.sample) else strings.sample, alphabet, name, extend
         )
     if isinstance(strings, Words):
-        own = (
+        words_alphabet = (
             (None if extend and strings.alphabet else alphabet)
             or strings.alphabet
             or Alphabet.numbered(int(strings.symbols.max(initial=0)) + 1)
         )
-        return Sample.of(strings.in_alphabet(own), own)
+        return Sample.of(strings.in_alphabet(words_alphabet), words_alphabet)
     counts = None
     if (mapping := _counted(strings)) is not None:
         strings, counts = list(mapping), np.array(list(mapping.values()))

@@ -61,6 +61,12 @@ class Sample:
     num_dropped : int
         The number of strings that were read and are in no count, because `sources.counting` dropped
         rare ones. Frequencies are shares of all strings, including these.
+
+    Raises
+    ------
+    RecipeError
+        If there is not one count of at least 1 for each word, or a word has a symbol that is not in
+        the alphabet.
     """
 
     words: Words
@@ -88,6 +94,9 @@ class Sample:
         >>> sample = Sample.of(Words.of([(0,), (1,), (0,)]), Alphabet(("a", "b")))
         >>> list(sample.words), sample.counts.tolist()
         ([(0,), (1,)], [2, 1])
+
+        Raises RecipeError if a word has a symbol that is not in the alphabet, or if there is not
+        one whole number of at least 1 for each word.
         """
         check_type("words", words, Words)
         if counts is not None:
@@ -164,6 +173,9 @@ class Sample:
         >>> sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "c")))
         >>> list(sample.in_alphabet(Alphabet(("a", "b", "c"))).words)
         [(0, 2)]
+
+        Raises RecipeError if a word has a symbol that is not in that alphabet, which has none for
+        the unknown.
         """
         words = self.words.in_alphabet(alphabet, owner)
         if words is self.words:

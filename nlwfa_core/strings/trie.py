@@ -147,8 +147,8 @@ class Trie:
             )
         positions = np.zeros(self.num_nodes, dtype=np.int64)
         for start, end in pairwise(bounds[1:]):
-            parents, own = self.parent[start:end], sizes[start:end]
-            before = np.cumsum(own) - own
+            parents, child_sizes = self.parent[start:end], sizes[start:end]
+            before = np.cumsum(child_sizes) - child_sizes
             positions[start:end] = (
                 positions[parents] + 1 + before - before[np.searchsorted(parents, parents)]
             )

@@ -13,6 +13,7 @@ and time: an uploaded file may have 20 million words.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -63,6 +64,8 @@ class Alphabet:
 
     >>> Alphabet(("a", "b", "?"), unknown="?").encode("abc")
     (0, 1, 2)
+
+    Raises RecipeError if there are no symbols, two are the same, or `unknown` is not one of them.
     """
 
     symbols: tuple[str, ...]
@@ -74,7 +77,11 @@ class Alphabet:
             raise RecipeError("an alphabet needs at least one symbol")
         check_entries("symbols", self.symbols, str)
         if len(set(self.symbols)) != len(self.symbols):
-            raise RecipeError("an alphabet's symbols must differ from each other")
+            twice = next(symbol for symbol, n in Counter(self.symbols).items() if n > 1)
+            raise RecipeError(
+                "an alphabet's symbols must differ from each other; got "
+                f"{twice[:40]!r} more than once"
+            )
         if self.unknown is not None and self.unknown not in self.symbols:
             raise RecipeError(
                 "the symbol for the unknown must be one of the alphabet's symbols; got "
@@ -105,7 +112,10 @@ class Alphabet:
     @classmethod
     @check_types
     def numbered(cls, num_symbols: int) -> Alphabet:
-        """Make the alphabet "0" … "n − 1", in which each symbol is written as its number."""
+        """Make the alphabet "0" … "n − 1", in which each symbol is written as its number.
+
+        Raises RecipeError if n is below 1.
+        """
         return cls(tuple(str(symbol) for symbol in range(num_symbols)))
 
     @classmethod
@@ -285,6 +295,12 @@ class Words:
     alphabet : Alphabet or None
         The written forms of the symbols, if they are known, as for words from a file or a sample.
         `in_alphabet` renumbers the symbols by another alphabet.
+
+    Raises
+    ------
+    RecipeError
+        If `symbols` and `offsets` are not one-dimensional arrays of integers, or `offsets` do not
+        rise from 0 to the length of `symbols`.
     """
 
     symbols: IntArray
@@ -316,9 +332,10 @@ class Words:
                 + (f", offsets from {self.offsets[0]} to {self.offsets[-1]}" if has_ends else "")
             )
         if (self.offsets[1:] < self.offsets[:-1]).any():
+            i = int(np.argmax(self.offsets[1:] < self.offsets[:-1]))
             raise RecipeError(
                 "the offsets of words must not decrease, because each is the position at "
-                "which a word begins"
+                f"which a word begins; got {self.offsets[i]} and then {self.offsets[i + 1]}"
             )
 
     @classmethod
@@ -402,26 +419,26 @@ class Words:
         RecipeError
             If a symbol of these words is not in that alphabet, which has none for the unknown.
         """
-        own = self.alphabet
-        if own is None or alphabet is None or own is alphabet:
+        old_alphabet = self.alphabet
+        if old_alphabet is None or alphabet is None or old_alphabet is alphabet:
             return self
         _check_is_alphabet(alphabet)
-        if own == alphabet and own.unknown == alphabet.unknown:
+        if old_alphabet == alphabet and old_alphabet.unknown == alphabet.unknown:
             return self
-        check_symbols(self, len(own))
-        present = np.zeros(len(own), dtype=bool)
+        check_symbols(self, len(old_alphabet))
+        present = np.zeros(len(old_alphabet), dtype=bool)
         present[self.symbols] = True
         index = alphabet.numbers
         other = -1 if alphabet.unknown is None else index[alphabet.unknown]
-        numbers = np.array([index.get(symbol, other) for symbol in own.symbols])
+        numbers = np.array([index.get(symbol, other) for symbol in old_alphabet.symbols])
         if unknown := [
-            repr(own.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))
+            repr(old_alphabet.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))
         ]:
             are = "symbol {} is" if len(unknown) == 1 else "symbols {} are"
             raise RecipeError(
                 f"{are.format(listed(unknown))} not in {owner} alphabet of {alphabet.summary}"
             )
-        if (numbers == np.arange(len(own)))[present].all():
+        if (numbers == np.arange(len(old_alphabet)))[present].all():
             return Words(self.symbols, self.offsets, alphabet)
         return Words(numbers[self.symbols], self.offsets, alphabet)
 
@@ -669,7 +686,8 @@ def check_symbols(words: Words, num_symbols: int) -> None:
             words.symbols.max() if words.symbols.max() >= num_symbols else words.symbols.min()
         )
         raise RecipeError(
-            f"symbol {bad} is not in the alphabet of {num_symbols} symbols (0 … {num_symbols - 1})"
+            f"symbol {bad} is not in the alphabet of {plural(num_symbols, 'symbol')} "
+            f"(0 … {num_symbols - 1})"
         )
 
 

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..errors import PLAIN_DIGITS, RecipeError, enumeration, plural
+from ..errors import PLAIN_DIGITS, RecipeError, enumeration, listed, plural
 from ..rounding import format_significant
 
 SEPARATOR = " | "
@@ -502,7 +502,9 @@ def _options_in(parts: Sequence[str], names: Sequence[str]) -> list[str]:
     if not parts:
         raise RecipeError("choose an answer first")
     if wrong := [part for part in parts if part not in names]:
-        raise RecipeError(f"{wrong[0][:40]!r} is not one of the options")
+        raise RecipeError(
+            f"{wrong[0][:40]!r} is not one of the options: {listed([name[:40] for name in names])}"
+        )
     return list(dict.fromkeys(parts))
 
 

@@ -206,6 +206,10 @@ def read_lesson(name: str, text: str) -> Lesson:
 
 
 def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
+    """Read a step. `base`: the lesson's recipe, if it has one. `before`: the step before this one.
+
+    Raises FormatError if one of its lines is not as docs/lessons.md has it.
+    """
     first = part.first
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
@@ -217,10 +221,10 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
         lines[key] = line
         if key == "do":
             label, _, fields = value.partition("|")
-            shown, own = _split(_fields(fields, line), line)
-            after = _set(base or START, own, line)
+            action_view, changes = _split(_fields(fields, line), line)
+            after = _set(base or START, changes, line)
             actions.append(
-                Action(label.strip(), tuple(own.items()), shown, after if base else None)
+                Action(label.strip(), tuple(changes.items()), action_view, after if base else None)
             )
         elif key == "recipe":
             if base is None:
@@ -228,8 +232,8 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
                     "only a lesson whose heading has a recipe or strings can set one in a step",
                     line,
                 )
-            view, own = _split(_fields(value, line), line)
-            recipe = _set(base, own, line)
+            view, changes = _split(_fields(value, line), line)
+            recipe = _set(base, changes, line)
         elif key == "models":
             models += list(_models(value, base or START, line))
         else:
@@ -298,7 +302,7 @@ def _text_and_question(part: Section) -> tuple[str, Question | None]:
     for line, text in enumerate(body, part.body.first):
         if text.startswith("?") and not text.startswith("? "):
             raise FormatError(
-                f"a question begins with a question mark and a blank; got {text[:60]!r}", line
+                f"a question begins with a question mark and a space; got {text[:60]!r}", line
             )
     # a line for the head that stands in the text instead
     start = next((index for index, line in enumerate(body) if line.strip()), 0)

@@ -108,16 +108,16 @@ def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:
 
     Raises FormatError if the text has an error, or not `NUM_ITEMS` different items.
     """
-    heading, own = read_kinds(text, HEADING)
+    heading, own_kinds = read_kinds(text, HEADING)
     section = read_heading(text, "a quiz")
     line = next(line for line, key, _ in named_values(section, HEADING) if key == "items")
-    kinds = {**bank, **{kind.name: kind for kind in own}}
+    kinds = {**bank, **{kind.name: kind for kind in own_kinds}}
     names = [item.strip() for item in heading["items"].split(",")]
     if unknown := [item for item in names if item not in kinds]:
         raise FormatError(f"there is no item {unknown[0]!r}{did_you_mean(unknown[0], kinds)}", line)
     if len(set(names)) != NUM_ITEMS or len(names) != NUM_ITEMS:
         raise FormatError(f"a quiz has {NUM_ITEMS} different items; got {len(set(names))}", line)
-    if unused := [kind.name for kind in own if kind.name not in names]:
+    if unused := [kind.name for kind in own_kinds if kind.name not in names]:
         raise FormatError(f"{unused[0]!r} is not among the items", line)
     return Quiz(name, heading["title"], tuple(kinds[item] for item in names))
 

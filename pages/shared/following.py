@@ -24,20 +24,20 @@ def follow(page: str) -> None:
     """Open the step to which the class was moved, and its page, if this page has not followed the
     move yet.
 
-    To be called before the sidebar is drawn. While the database is away, nobody is moved.
+    Call this before the sidebar is drawn. While the database can't be reached, nobody is moved.
     """
     try:
-        if not (here := class_session.joined()):
+        if not (code := class_session.joined()):
             return
         with database_errors_as_sentences():
-            place, moved = class_session.store().last_move(here)
-            code, since = st.session_state.get(FOLLOWED, ("", 0.0))
-            if code != here:
+            step, moved = class_session.store().last_move(code)
+            followed_code, since = st.session_state.get(FOLLOWED, ("", 0.0))
+            if followed_code != code:
                 since = class_session.seen()
     except RecipeError:
         return
-    st.session_state[FOLLOWED] = here, max(moved, since)
-    if moved > since and place != open_lesson.place() and open_place(place):
+    st.session_state[FOLLOWED] = code, max(moved, since)
+    if moved > since and step != open_lesson.place() and open_place(step):
         open_lesson.go(page)
 
 
@@ -52,9 +52,9 @@ def open_place(place: str) -> bool:
 
 
 def watch() -> None:
-    """Look again and again whether the class was moved, and draw the page again when it was.
+    """Look again and again whether the class was moved, and if so, draw the page again.
 
-    To be called at the end of a page. Each run has a part of its own that looks, because Streamlit
+    Call this at the end of a page. Each run has a part of its own that looks, because Streamlit
     drops the last messages of a run if it is asked for a part that it knows while the run ends.
     """
     code = class_session.code()

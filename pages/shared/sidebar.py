@@ -403,8 +403,8 @@ def apply_preset(name: str) -> None:
     recipe = PRESETS[name][1]
     if recipe.data.source == "upload":
         uploads = {key: st.session_state.get(key, "") for key in UPLOADS}
-        own = reading_fields(current().data.reading)
-        recipe = recipe.changed(data=recipe.data.changed(**uploads, **own))
+        reading = reading_fields(current().data.reading)
+        recipe = recipe.changed(data=recipe.data.changed(**uploads, **reading))
     set_recipe(recipe)
 
 

@@ -56,8 +56,8 @@ class Standing:
         """
         if browser:
             with self._guard:
-                own = self._since.setdefault(browser, {})
-                own[member] = min(since, own.get(member, since))
+                since_by_member = self._since.setdefault(browser, {})
+                since_by_member[member] = min(since, since_by_member.get(member, since))
                 self._browsers[member] = browser
                 _keep_newest(self._since, browser)
                 _keep_newest(self._browsers, member)
@@ -70,9 +70,9 @@ class Standing:
         with self._guard:
             for member in members:
                 browser = self._browsers.pop(member, "")
-                own = self._since.get(browser, {})
-                own.pop(member, None)
-                if not own:
+                since_by_member = self._since.get(browser, {})
+                since_by_member.pop(member, None)
+                if not since_by_member:
                     self._since.pop(browser, None)
 
     def is_member(self, browser: str) -> bool:

@@ -70,8 +70,8 @@ def _members_files() -> dict[str, float]:
 
 def title(name: str) -> str:
     """Return the title of the file with this SHA-256; empty if it has none."""
-    own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
-    return own.get(name) or contents.uploads().title(name)
+    session_titles: dict[str, str] = st.session_state.get(OWN_TITLES, {})
+    return session_titles.get(name) or contents.uploads().title(name)
 
 
 def titles(*recipes: Recipe | None) -> dict[str, str]:
@@ -86,8 +86,8 @@ def all_titles() -> dict[str, str]:
     """Return the titles of all uploaded files on this server, SHA-256 -> title; files without a
     title are left out.
     """
-    own: dict[str, str] = st.session_state.get(OWN_TITLES, {})
-    return contents.uploads().titles() | own
+    session_titles: dict[str, str] = st.session_state.get(OWN_TITLES, {})
+    return contents.uploads().titles() | session_titles
 
 
 def label(name: str) -> str:

@@ -419,12 +419,12 @@ def greeting() -> str:
     end = f":{port}/{base}/" if base else f":{port}/"
     listens_on = str(st.get_option("server.address") or "")
     everywhere = listens_on in EVERY_INTERFACE
-    own = "localhost" if everywhere else f"[{listens_on}]" if ":" in listens_on else listens_on
+    host = "localhost" if everywhere else f"[{listens_on}]" if ":" in listens_on else listens_on
     lines = [
         "",
         "  NL-WFA Lab. On this computer, open",
         "",
-        f"    {scheme}://{own}{end}?{access.PARAMETER}={access.KEY}",
+        f"    {scheme}://{host}{end}?{access.PARAMETER}={access.KEY}",
         "",
         "  It shows all runs. Keep this address to yourself: others don't need the key.",
     ]

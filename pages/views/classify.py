@@ -190,7 +190,9 @@ def results(recipes: Recipes) -> None:
     every = [recipe for by_label in recipes.values() for recipe in by_label.values()]
     training.train_at_once(every, "classify")
     training.train_controls(every, "classify")
-    scores = {SHORT[way]: found for way, own in recipes.items() if (found := _scores(own))}
+    scores = {
+        SHORT[way]: found for way, labelled in recipes.items() if (found := _scores(labelled))
+    }
     if len(scores) == 2:
         st.subheader(escape_markdown(verdict(scores)), anchor=False)
     for column, (name, one) in zip(st.columns(2, gap="large"), scores.items(), strict=False):

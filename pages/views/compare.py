@@ -205,14 +205,14 @@ def _sizes(context: Context) -> list[int]:
     from a file.
     """
     recipe = context.recipe
-    own = context.data.train.num_strings
+    num_strings = context.data.train.num_strings
     most = (
-        own
+        num_strings
         if recipe.data.source in ("verbs", "upload")
-        else max(own, min(SIZES[-1], limits.most("generated_strings")))
+        else max(num_strings, min(SIZES[-1], limits.most("generated_strings")))
     )
-    options = sorted({size for size in SIZES if size < most} | {own, most})
-    default = [size for size in options if size <= own][-4:]
+    options = sorted({size for size in SIZES if size < most} | {num_strings, most})
+    default = [size for size in options if size <= num_strings][-4:]
     return st.pills(
         "Training strings",
         options,
@@ -439,15 +439,15 @@ def choice(recipe: Recipe, sweep: Grid) -> str:
     """Draw the choice of what the best run is chosen by: a score on validation strings or, among
     ranks, AIC or BIC. Return its field.
     """
-    own = recipe.data.error_rate
+    error_rate = recipe.data.error_rate
     metrics = RANK_METRICS
-    if own == "wer_without_end":
-        ends = {"wer": own, "bits_per_symbol": "bits_without_end"}
+    if error_rate == "wer_without_end":
+        ends = {"wer": error_rate, "bits_per_symbol": "bits_without_end"}
         metrics = tuple(ends.get(metric, metric) for metric in metrics)
     if sweep.against == "rank":  # AIC and BIC of different numbers of strings say nothing
         metrics += tuple(CRITERIA)
     if st.session_state.get("compare.by") not in metrics:
-        st.session_state["compare.by"] = own  # other strings have another word error rate
+        st.session_state["compare.by"] = error_rate  # other strings have another word error rate
     field: str = st.segmented_control(
         "Choose by",
         metrics,
@@ -582,10 +582,10 @@ def records(context: Context, named: Mapping[str, Outcome]) -> None:
         alt = "The runs among published figures, the best first"
         widgets.draw_table(record_table(problem, runs_here), "compare.records.table", alt)
     kind = f" The problem's kind is {problem.kind}." if problem.kind else ""
-    own = context.data.train.num_strings
+    num_strings = context.data.train.num_strings
     st.caption(
         f"{'Higher' if problem.higher_is_better else 'Lower'} is better.{kind} Runs learned "
-        f"from {own:,} training strings here. "
+        f"from {num_strings:,} training strings here. "
         "Participants could also learn from the test files, and looked at them more than once."
     )
 

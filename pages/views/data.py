@@ -461,9 +461,9 @@ def _use_pasted() -> None:
 
 
 def _take_out(field: str) -> None:
-    for own in (field, *(other for other, needed in NEEDS.items() if needed == field)):
-        assignments.assign({own: ""})
-        _empty(own)
+    for name in (field, *(other for other, needed in NEEDS.items() if needed == field)):
+        assignments.assign({name: ""})
+        _empty(name)
 
 
 def _empty(field: str) -> None:

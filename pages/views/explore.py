@@ -277,8 +277,8 @@ def _recipes(
             rank: tuple(_of_other_seeds(same[0])) for rank, same in recipes[learner].items()
         }
     by_likelihood = with_fields(recipe, {"learner": PFA.name()}, remembered)
-    own = by_likelihood.learning.fields()["starts"]
-    starts = sorted({own, PFA_STARTS}, reverse=True)
+    default_starts = by_likelihood.learning.fields()["starts"]
+    starts = sorted({default_starts, PFA_STARTS}, reverse=True)
     recipes[PFA.name()] = {
         rank: tuple(with_fields(by_likelihood, {"rank": rank, "starts": n}) for n in starts)
         for rank in range(1, min(MAX_RANK, limits.most("rank")) + 1)

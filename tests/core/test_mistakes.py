@@ -339,7 +339,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "words of negative length": (
         lambda: Words(np.array([0, 1]), np.array([0, 3, 2])),
         RecipeError,
-        "the offsets of words must not decrease",
+        "the offsets of words must not decrease, because each is the position at which a word "
+        "begins; got 3 and then 2",
     ),
     "a negative symbol": (
         lambda: Sample.of(Words.of([(-1,)]), AB),

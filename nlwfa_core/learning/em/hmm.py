@@ -193,6 +193,7 @@ def fit_hmm(
     RecipeError
         If a number is not possible or a sample is empty.
     Cancelled
+        If `cancelled()` returns true.
     """
     check_between("the number of states of an HMM", num_states, 1, limits.most("rank"))
     loop = Loop(

@@ -93,6 +93,7 @@ def fit_values(
     TypeError
         If the learner or the rank is missing.
     Cancelled
+        If `cancelled()` returns true.
     """
     settings = called_options(VALUE_LEARNERS, options, rank, fields)
     assert isinstance(settings, ValueSP | ValueNetworks)

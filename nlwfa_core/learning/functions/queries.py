@@ -85,8 +85,8 @@ def learn_by_queries(
     """Learn an automaton by asking for values of f, and an oracle for counterexamples.
 
     At first, the hypothesis is 0 everywhere. Later it agrees with f on all strings uv and uσv, for
-    the prefixes u and suffixes v so far. Along a counterexample x there is a place where it goes
-    wrong: for some prefix u, a symbol σ of x and the rest v of x, f(uσv) is not as predicted. Then
+    the prefixes u and suffixes v so far. In a counterexample x there is a symbol σ at which it goes
+    wrong: for some prefix u, and the rest v of x behind σ, f(uσv) is not as predicted. Then
     uσ becomes one more prefix and v one more suffix, and the rank of the block of H grows by 1. So
     a function of rank k is learned after at most k counterexamples, with O(k² · num_symbols + k ·
     length) values of f for each (Beimel et al. 2000, after Rivest and Schapire 1993). No automaton
@@ -113,14 +113,17 @@ def learn_by_queries(
         WFA -> a string (a tuple of symbol numbers) to which it gives a wrong weight, or None. See
         `exact_oracle`, `sampling_oracle` and `conformance_oracle`.
     max_states : int
-        Where to stop.
+        With this many states, learning ends even if there is another counterexample.
 
     Raises
     ------
     RecipeError
-        If a value of f is not a finite number, a counterexample is none, or `max_states` is not
-        between 1 and the limit.
+        If a value of f is not a finite number, a counterexample has a symbol that is not in the
+        alphabet, or `max_states` is not between 1 and the limit.
+    TypeError
+        If the oracle returns something other than a tuple or None.
     Cancelled
+        If `cancelled()` returns true.
     """
     check_between("max_states", max_states, 1, limits.most("rank"))
     symbols = as_alphabet(alphabet)

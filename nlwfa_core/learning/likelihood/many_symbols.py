@@ -126,6 +126,7 @@ class Teaching:
         Raises
         ------
         Cancelled
+            If `cancelled()` returns true.
         """
         networks: list[Network] = []
         values: list[float] = []

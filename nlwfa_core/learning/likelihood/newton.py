@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dtrtri
 
 from ...strings.words import FloatArray
-from ..lbfgs import Evaluated, Found, InverseHessian, line_search
+from ..lbfgs import Evaluated, InverseHessian, Step, line_search
 from ..progress import CancelCheck, check_cancelled, never
 from .curvature import gauss_newton
 from .network import Evaluator, Network
@@ -107,6 +107,7 @@ def descend(
     Raises
     ------
     Cancelled
+        If `cancelled()` returns true.
     """
     curvature_of = curvature_of or prefixes
     shape = networks[0]
@@ -205,51 +206,52 @@ def _round(
     after each step, and whether no step downwards was found.
     """
     origin = network.vector
-    place, slopes = np.zeros(len(origin)), _slopes(coordinates, gradient)
+    y = np.zeros(len(origin))
+    slopes = _slopes(coordinates, gradient)
     inverse = InverseHessian(len(origin))
     values: list[float] = []
     stuck = False
     for _ in range(steps):
         direction = -inverse.times(slopes)
-        found = yield from _in_weights(
-            line_search(place, direction, value, slopes), origin, coordinates
-        )
-        if found is None:
+        step = yield from _in_weights(line_search(y, direction, value, slopes), origin, coordinates)
+        if step is None:
             stuck = True
             break
-        inverse.update(found.share * direction, found.gradient - slopes)
-        lowered = value - found.loss
-        place = place + found.share * direction
-        _, value, slopes = found
+        inverse.update(step.share * direction, step.gradient - slopes)
+        decrease = value - step.loss
+        y = y + step.share * direction
+        _, value, slopes = step
         values.append(value)
-        if lowered <= SMALLEST_SHARE * abs(value):
+        if decrease <= SMALLEST_SHARE * abs(value):
             break
-    end = network.with_vector(_weights(origin, coordinates, place))
+    end = network.with_vector(_weights(origin, coordinates, y))
     if coordinates is not None:
         slopes = coordinates.factor.T @ slopes
     return end, slopes, values, stuck
 
 
 def _in_weights(
-    search: Generator[FloatArray, Evaluated, Found | None],
+    search: Generator[FloatArray, Evaluated, Step | None],
     origin: FloatArray,
     coordinates: Coordinates | None,
-) -> Generator[FloatArray, Evaluated, Found | None]:
-    """Carry out a search for y, and ask for J and its gradient at θ."""
-    place = next(search, None)
-    while place is not None:
-        value, gradient = yield _weights(origin, coordinates, place)
+) -> Generator[FloatArray, Evaluated, Step | None]:
+    """Translate a line search in the coordinates y into weights: yield the θ of each y at which it
+    needs J, and send it J and ∂J/∂y. Returns its result.
+    """
+    y = next(search, None)
+    while y is not None:
+        value, gradient = yield _weights(origin, coordinates, y)
         try:
-            place = search.send((value, _slopes(coordinates, gradient)))
+            y = search.send((value, _slopes(coordinates, gradient)))
         except StopIteration as end:
-            found: Found | None = end.value
-            return found
+            step: Step | None = end.value
+            return step
     return None
 
 
-def _weights(origin: FloatArray, coordinates: Coordinates | None, place: FloatArray) -> FloatArray:
+def _weights(origin: FloatArray, coordinates: Coordinates | None, y: FloatArray) -> FloatArray:
     """Return θ of y."""
-    return origin + (place if coordinates is None else coordinates.inverse @ place)
+    return origin + (y if coordinates is None else coordinates.inverse @ y)
 
 
 def _slopes(coordinates: Coordinates | None, gradient: FloatArray) -> FloatArray:

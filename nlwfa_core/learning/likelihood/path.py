@@ -179,12 +179,12 @@ class Path:
 
     def is_of(self, train: Sample) -> bool:
         """Return whether these are the strings of this path."""
-        own = self.train
-        return own is train or (
-            own.alphabet == train.alphabet
-            and np.array_equal(own.counts, train.counts)
-            and np.array_equal(own.words.offsets, train.words.offsets)
-            and np.array_equal(own.words.symbols, train.words.symbols)
+        sample = self.train
+        return sample is train or (
+            sample.alphabet == train.alphabet
+            and np.array_equal(sample.counts, train.counts)
+            and np.array_equal(sample.words.offsets, train.words.offsets)
+            and np.array_equal(sample.words.symbols, train.words.symbols)
         )
 
     def _rungs(self) -> list[tuple[int, int]]:
@@ -211,18 +211,18 @@ class Path:
         first = _best(tried)[0]
         longest = self.prefixes.longest
         (last,) = self._descended([first.network], longest, work, rounds=LAST_ROUNDS)
-        found = self._judged(rank, replace(last, values=first.values + last.values[1:]))
-        if below is None or self._is_worth(found, below):
-            return found
+        stage = self._with_evidence(rank, replace(last, values=first.values + last.values[1:]))
+        if below is None or self._is_worth(stage, below):
+            return stage
         return replace(below, rank=rank)
 
-    def _judged(self, rank: int, descended: Descended) -> Stage:
+    def _with_evidence(self, rank: int, descended: Descended) -> Stage:
         network = descended.network
-        judged = np.nan
+        log_evidence = np.nan  # of a large network, whose matrix would cost too much
         if not is_large(network, self.curvature_of):
             matrix = gauss_newton(network, self.curvature_of)
-            judged = evidence(network, self.prefixes, matrix, self.prior)
-        return Stage(rank, network, descended, judged)
+            log_evidence = evidence(network, self.prefixes, matrix, self.prior)
+        return Stage(rank, network, descended, log_evidence)
 
     def _is_worth(self, stage: Stage, below: Stage) -> bool:
         """Return whether a network is worth the weights that it has more than the one below."""

@@ -149,8 +149,8 @@ class _Training:
         )
         self.counts = np.bincount(self.classes, weights=hankel.row_weights)
         self.H = SparseRows(sparse.csr_array(hankel.matrix[firsts] / scale), self.counts)
-        shown = self.classes[: min(MAX_SHOWN, hankel.num_prefixes)]
-        self.shown = self.H.matrix[shown]
+        first_classes = self.classes[: min(MAX_SHOWN, hankel.num_prefixes)]
+        self.first_rows = self.H.matrix[first_classes]
         n = hankel.num_suffixes
         widths = [n, *(multiple * options.rank for multiple in options.hidden), n]
         layers = seeded_layers(list(pairwise(widths)), options.seed)
@@ -220,11 +220,14 @@ class _Training:
     def look(self) -> RowStates:
         """Return the states of the first rows, and what each unit computes from them."""
         return RowStates(
-            np.arange(self.shown.shape[0]), self.network.encode(self.shown), network=self._drawn()
+            np.arange(self.first_rows.shape[0]),
+            self.network.encode(self.first_rows),
+            network=self._network_state(),
         )
 
-    def _drawn(self) -> NetworkState | None:
-        """Compute the output of each unit for the first rows; None if there are too many units.
+    def _network_state(self) -> NetworkState | None:
+        """Compute the output of each unit for the first rows, to draw; None if there are too many
+        units.
 
         Linear layers that are one matrix are drawn as one.
         """
@@ -232,9 +235,10 @@ class _Training:
         *hidden, last = network.layers
         if max(layer.shape[1] for layer in hidden) > MOST_UNITS:
             return None
-        rows = self.shown[:NETWORK_ROWS]
+        rows = self.first_rows[:NETWORK_ROWS]
         units = network.units(rows)
-        if self.is_projected:  # and not among the weights that are trained
+        if self.is_projected:
+            # the loss solves for the last layer, and leaves that of the network as it is
             last = best_last_layer(self.H, network.units(self.H.matrix)[-1])
         weights = [hidden[0][:NETWORK_COLUMNS], *hidden[1:], last[:, :NETWORK_COLUMNS]]
         return NetworkState(

@@ -86,13 +86,13 @@ def share_of_a_pass(train: Sample) -> float:
     """Return the share that the first pass over the strings has of all that a network trained by
     likelihood of many symbols, and the networks that teach it, compute.
     """
-    own = train.num_strings * (1 + train.mean_length)
+    num_predictions = train.num_strings * (1 + train.mean_length)
     total = 0.0
     for generation in GENERATIONS:
-        in_a_pass = own + min(generation.drawn * own, MOST_DRAWN)
+        in_a_pass = num_predictions + min(generation.drawn * num_predictions, MOST_DRAWN)
         all_passes = min(generation.passes * in_a_pass, MOST_PREDICTIONS)
         total += generation.networks * max(all_passes, in_a_pass)
-    return own / total
+    return num_predictions / total
 
 
 def refined(

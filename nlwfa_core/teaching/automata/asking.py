@@ -122,7 +122,7 @@ def learned_by_asking(target: WFA, max_states: int) -> Asked:
     target : WFA
         With an alphabet.
     max_states : int
-        Where to stop.
+        With this many states, learning ends even if there is another counterexample.
     """
     learned = _asked(target, max_states)
     return Asked(target, tuple(_stages(target, learned)), learned.num_queries)

@@ -75,15 +75,15 @@ class Challenge:
         words = all_words(len(self.alphabet), longest)
         mine, theirs = (one.weights(words) for one in (wfa, target))
         right = np.isclose(mine, theirs, rtol=1e-9, atol=1e-12)
-        own, wanted = wfa(word), target(word)
+        weight, wanted = wfa(word), target(word)
         sentences = [
             f"Right for {int(right.sum())} of the {plural(len(words), 'string')} of up to "
             f"{plural(longest, 'symbol')}.",
             f"The shortest string whose weight differs is {self.alphabet.decode(word)}: yours "
-            f"gives {written(own)}, but it should "
+            f"gives {written(weight)}, but it should "
             f"be {written(wanted)}.",
         ]
-        if wanted and abs(own - wanted) <= NEARLY * abs(wanted):
+        if wanted and abs(weight - wanted) <= NEARLY * abs(wanted):
             sentences.append(
                 "That is nearly right: write fractions such as 1/3 instead of rounded decimals."
             )
@@ -149,9 +149,7 @@ def _challenge(part: Section, topic: str) -> Challenge:
     values = required_values(part.values, ("name", "symbols"))
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError(
-            "name: only lower-case letters, digits and hyphens, and symbols: with spaces between "
-            "them",
-            first + 1,
+            f"name: only lower-case letters, digits and hyphens; got {values['name']!r}", first + 1
         )
     fences = [index for index, line in enumerate(lines) if line.strip() == FENCE]
     if len(fences) != 2:

@@ -228,7 +228,7 @@ def removal_sentence(wfa: WFA, state: int, name: str) -> str:
     if word is None:
         return (
             f"Without state {name} nothing changes: the rank stays {before}, and every string "
-            "has the same weight."
+            "keeps its weight."
         )
     rank = (
         f"falls from {before} to {after}"

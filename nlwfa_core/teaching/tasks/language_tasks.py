@@ -28,39 +28,36 @@ def language(rng: Random) -> dict[str, str]:
     descriptions = {
         f"in which the number of `{symbol}`s is a multiple of {number_of}": (
             number_of,
-            f"A prefix has to remember the number of `{symbol}`s so far, up to multiples of "
-            f"{number_of}.",
+            f"The state has to record the number of `{symbol}`s so far, modulo {number_of}.",
         ),
         f"in which the numbers of `a`s and `b`s differ by a multiple of {number_of}": (
             number_of,
-            f"A prefix has to remember the difference so far, up to multiples of {number_of}.",
+            f"The state has to record the difference so far, modulo {number_of}.",
         ),
         f"that begin with `{word}`": (
             len(word) + 1,
-            f"A prefix has to remember how much of `{word}` is read, from 0 to {len(word)} "
-            "symbols. After a wrong symbol "
-            "its row is 0, which needs no state.",
+            f"The state has to record how much of `{word}` was read, from 0 to {len(word)} "
+            "symbols. After a wrong symbol the prefix's row is 0, which needs no state.",
         ),
         f"that end with `{word}`": (
             len(word) + 1,
-            f"A prefix has to remember how many of its last symbols begin `{word}`, from 0 "
+            f"The state has to record how many of the last symbols begin `{word}`, from 0 "
             f"to {len(word)}.",
         ),
         f"that have exactly {plural(length, 'symbol')}": (
             length + 1,
-            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have "
-            "the row 0, which needs no state.",
+            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes "
+            "have the row 0, which needs no state.",
         ),
         f"that have at most {plural(length, 'symbol')}": (
             length + 1,
-            f"A prefix has to remember its length, from 0 to {length}. Longer prefixes have "
-            "the row 0, which needs no state.",
+            f"The state has to record the prefix's length, from 0 to {length}. Longer prefixes "
+            "have the row 0, which needs no state.",
         ),
         f"in which `{symbol}` occurs exactly {length} {'time' if length == 1 else 'times'}": (
             length + 1,
-            f"A prefix has to remember how many `{symbol}`s it has, from 0 to {length}. With "
-            "more of them "
-            "its row is 0, which needs no state.",
+            f"The state has to record how many `{symbol}`s were read, from 0 to {length}. After "
+            "more of them the prefix's row is 0, which needs no state.",
         ),
     }
     description = rng.choice(list(descriptions))
@@ -75,8 +72,8 @@ def language(rng: Random) -> dict[str, str]:
 
 
 def same_state(rng: Random) -> dict[str, str]:
-    """Make a language that counts a symbol up to multiples, four prefixes, and the one pair with
-    the same row.
+    """Make a language that counts a symbol modulo 3 or 4, four prefixes, and the one pair with the
+    same row.
     """
     modulus, symbol = rng.choice([3, 4]), rng.choice("ab")
     while True:
@@ -167,7 +164,7 @@ def depth_blocks(rng: Random) -> dict[str, str]:
 
 
 def matrix_rank(rng: Random) -> dict[str, str]:
-    """Make a 3 × 3 matrix of rank 1 or 2, with how its rows depend on each other."""
+    """Make a 3 × 3 matrix of rank 1 or 2, and how its rows depend on each other."""
     while True:
         first, second = ([rng.randint(0, 3) for _ in range(3)] for _ in range(2))
         left, right = rng.choice([(2, 0), (3, 0), (1, 1), (2, 1), (1, 2)])

@@ -139,7 +139,11 @@ def test_all_prefixes_are_used_if_there_are_fewer_than_requested() -> None:
 @pytest.mark.parametrize(
     ("prefixes", "suffixes", "message"),
     [
-        ([(0,)], [()], "the first of a basis's prefixes must be the empty word"),
+        (
+            [(0,)],
+            [()],
+            r"the first of a basis's prefixes must be the empty word λ; got the word \(0,\)",
+        ),
         ([()], [(0,), ()], "the first of a basis's suffixes must be the empty word"),
         ([()], [], "the first of a basis's suffixes"),
         ([(), (0,), (0,)], [()], "a basis's prefixes must differ"),

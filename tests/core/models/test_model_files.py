@@ -345,7 +345,7 @@ def test_the_arrays_of_another_model_are_refused(tmp_path: Path) -> None:
 ARRAYS = [
     (
         {"initial": np.array([1.0, np.nan, 0])},
-        "array 'initial' .* must hold finite float64 numbers",
+        "array 'initial' .* must hold finite float64 numbers; got nan",
     ),
     ({"output": np.full((6, 2), np.inf)}, "array 'output'"),
     ({"initial": np.ones(3, dtype=np.float32)}, "array 'initial' .* finite float64"),

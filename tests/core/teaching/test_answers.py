@@ -188,7 +188,7 @@ def test_strings_over_an_alphabet() -> None:
         (["right: x"], 8, "at least two options"),
         (["right: x", "wrong: x"], 9, "two options 'x'"),
         (["cell: a, b"], 8, "rows: and columns:"),
-        (["cell: a, c", "rows: a b", "columns: a b"], 8, "'c' is not one of the options"),
+        (["cell: a, c", "rows: a b", "columns: a b"], 8, "'c' is not one of the options: a, b"),
         (["order: 1 | 1"], 8, "at least two items, all different"),
     ],
 )
