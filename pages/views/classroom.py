@@ -387,19 +387,6 @@ def _presenter() -> None:
             help="Opens a window for the projector: how to join, then the question and its "
             "answers, without names or notes.",
         )
-        # The key has what is shown: the browser may send an earlier choice once more.
-        key = f"class.item {name}"
-        with st.container(key="class.item"):
-            st.selectbox(
-                "Step",
-                list(items),
-                index=list(items).index(name),
-                format_func=lambda name: items[name].title,
-                key=key,
-                label_visibility="collapsed",
-                on_change=_choose_item,
-                args=(key,),
-            )
         _moves(record, name, items)
     if not (visitor.is_identified() or url_parameters.value(class_session.TEACHER)):
         st.caption(
@@ -417,6 +404,19 @@ def _presenter() -> None:
         with st.container(border=True, key="class.how"):
             _how_to_join()
     left, right = st.columns([8, 5], gap="medium")
+    with left.container(key="class.item"):
+        # The key has what is shown: the browser may send an earlier choice once more.
+        key = f"class.item {name}"
+        st.selectbox(
+            "Step",
+            list(items),
+            index=list(items).index(name),
+            format_func=lambda name: items[name].title,
+            key=key,
+            label_visibility="collapsed",
+            on_change=_choose_item,
+            args=(key,),
+        )
     with left.container(key="class_question"):
         _question(record, name, items[name], names=True)
     with right:
