@@ -5,8 +5,8 @@ The browser computes states, Ĥ and next symbols itself, so a change of the rank
 server. It gets SP's model of the largest rank, whose leading blocks are the models of all smaller
 ranks, and all weights of each network and of each linear model that EM has trained; one model of SP
 of a still higher rank comes alone, when it is asked for.
-`assets/explore/models.js` computes with them, and `assets/explore/explore.js` draws. Scores come
-from here.
+`models.js` in `assets/explore` computes with them, `material.js` makes of them what is drawn, and
+`lane.js`, `cut.js` and `explore.js` draw it. Scores come from here.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
           each rank from 1; "most", the highest rank of `further_payload`
         - "costs": learner -> about how many seconds the training of one rank takes, and of one
           that goes on from a network with a state less
-        - "mostNetwork": the highest rank of networks that are looked for
+        - "mostNetwork": the highest rank of networks that are looked for; "otherSeeds": with how
+          many further seeds a network is trained, to see whether they agree
         - "truth": what is known about the strings, see `_truth`
         - "ngram": the name and the scores of an n-gram of the training strings
         - "ladder": strings that go deeper and deeper, see `_ladder`
@@ -185,6 +186,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         "linear": _linear(hankel, svd, data.test),
         "costs": _costs(train),
         "mostNetwork": NETWORK_RANKS[-1],
+        "otherSeeds": OTHER_SEEDS,
         "truth": _truth(data, prefixes),
         "ngram": [
             f"{NGRAM_ORDER}-gram",

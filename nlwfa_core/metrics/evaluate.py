@@ -18,7 +18,7 @@ from ..models.model import (
     model_of,
     scaled_next_scores,
 )
-from ..models.unseen import WithUnseen, extended, has_any_of, has_known_symbols
+from ..models.unseen import extended, num_unknown
 from ..rounding import on_one_thread
 from ..strings.plain import SampleLike
 from ..strings.sample import Sample
@@ -126,22 +126,10 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
         ndcg5_true=following.ndcg5_true,
         prefix_ndcg5=ranking.ndcg5 if ranking else None,
         prefix_error=ranking.error if ranking else None,
-        num_unknown=_num_unknown(model, test.sample),
+        num_unknown=num_unknown(model, test.sample),
         num_nonfinite_next=following.num_nonfinite,
         num_strings=test.sample.num_strings,
     )
-
-
-def _num_unknown(model: Model, test: Sample) -> int:
-    """Count the strings with a symbol that the model does not know, or that stands for the
-    unknown.
-    """
-    if isinstance(model, WithUnseen):
-        return int(test.counts[~has_known_symbols(test.words, model.model.num_symbols)].sum())
-    alphabet = alphabet_of(model)
-    if alphabet is None or alphabet.unknown is None:
-        return 0
-    return int(test.counts[has_any_of(test.words, [alphabet.numbers[alphabet.unknown]])].sum())
 
 
 def outputs_on(

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RecipeError
+from ..strings.sample import Sample
 from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Words
 from .model import LogModel, Model, alphabet_of, model_words, scaled_next_scores
@@ -100,6 +101,17 @@ def has_known_symbols(words: Words, num_symbols: int) -> Mask:
 def has_any_of(words: Words, numbers: Sequence[int]) -> Mask:
     """Return for each word whether it has one of some symbols, shape (num_words,)."""
     return _have_any(words, np.isin(words.symbols, numbers))
+
+
+def num_unknown(model: Model, sample: Sample) -> int:
+    """Count the strings with a symbol that is unknown to a model, or that stands for those."""
+    if isinstance(model, WithUnseen):
+        return int(sample.counts[~has_known_symbols(sample.words, model.model.num_symbols)].sum())
+    alphabet = alphabet_of(model)
+    if alphabet is None or alphabet.unknown is None:
+        return 0
+    stands_for_it = [alphabet.numbers[alphabet.unknown]]
+    return int(sample.counts[has_any_of(sample.words, stands_for_it)].sum())
 
 
 def _have_any(words: Words, is_meant: Mask) -> Mask:

@@ -29,7 +29,7 @@ def component(name: str, *scripts: str) -> Any:
 _walk, _cut, _panels, _story, _network, _fold = (
     component(name) for name in ("walk", "cut", "panels", "story", "network", "fold")
 )
-_explore = component("explore", "models", "verdict")
+_explore = component("explore", "models", "verdict", "material", "lane", "cut")
 # Sends a part of a picture that comes later, or changes more often, than the picture itself.
 _part = st.components.v2.component(
     "nlwfa.part", js=(ASSETS / "lens" / "part.js").read_text(encoding="utf-8")
