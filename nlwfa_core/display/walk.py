@@ -461,8 +461,8 @@ def grouped_graph(
         if share >= SMALLEST_SHARE:
             labels.setdefault((source, target), []).append((symbol, share))
     texts = {
-        ends: [(name, "" if share == "1" else share) for name, share in _label(seed_rows, alphabet)]
-        for ends, seed_rows in labels.items()
+        ends: [(name, "" if share == "1" else share) for name, share in _label(shares, alphabet)]
+        for ends, shares in labels.items()
     }
     layout = layered(
         columns,
