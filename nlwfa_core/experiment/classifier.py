@@ -70,9 +70,9 @@ class Classifier:
     Raises
     ------
     RecipeError
-        If there are fewer than two labels; if there is not one model and one prior for each; if
-        the priors are not positive with the sum 1; if `floor` is not between 0 and 0.5; or if a
-        model has no alphabet.
+        If there are fewer than two labels, or two are equal; if there is not one model and one
+        prior for each; if the priors are not positive with the sum 1; if `floor` is not between 0
+        and 0.5; or if a model has no alphabet.
 
     Examples
     --------
@@ -398,6 +398,10 @@ def _check_labels(labels: Sequence[str]) -> None:
         check_type(f"labels[{number}]", label, str)
     if len(labels) < 2:
         raise RecipeError(f"a classifier needs two labels or more; got {listed(labels) or 'none'}")
+    if len(set(labels)) < len(labels):
+        raise RecipeError(
+            f"a classifier's labels must differ from each other; got {listed(labels)}"
+        )
 
 
 def _named(value: Model | HasModel) -> Model:

@@ -14,6 +14,7 @@ STATISTICS = {
 # every learner can use them.
 WITH_BOUNDARY = ("prefix", "factor")
 FOR_ALL_LEARNERS = ("string", *WITH_BOUNDARY)
+# Said by a recipe of a matrix, by a whole recipe, and where a network gets a ready-made matrix.
 LINEAR_ONLY = (
     "suffix statistics need the learner SP and the transform none: only a linear model can be "
     "converted to strings"

@@ -155,6 +155,8 @@ def test_what_is_wrong_is_said() -> None:
     two = {"A": MOSTLY_A, "B": MOSTLY_B}
     with pytest.raises(RecipeError, match="two labels or more; got A"):
         Classifier.of({"A": MOSTLY_A})
+    with pytest.raises(RecipeError, match="must differ from each other; got A, A"):
+        Classifier(("A", "A"), (MOSTLY_A, MOSTLY_B), np.array([0.5, 0.5]))
     with pytest.raises(RecipeError, match="priors must be for the labels A, B; got A"):
         Classifier.of(two, {"A": 1})
     with pytest.raises(RecipeError, match="priors must be positive"):
