@@ -65,7 +65,7 @@ class Alphabet:
     >>> Alphabet(("a", "b", "?"), unknown="?").encode("abc")
     (0, 1, 2)
 
-    Raises RecipeError if there are no symbols, two are the same, or `unknown` is not one of them.
+    Raises RecipeError if there are no symbols, two are equal, or `unknown` is not one of them.
     """
 
     symbols: tuple[str, ...]

@@ -54,7 +54,7 @@ def open_place(place: str) -> bool:
 def watch() -> None:
     """Look again and again whether the class was moved, and if so, draw the page again.
 
-    Call this at the end of a page. Each run has a part of its own that looks, because Streamlit
+    Call this at the end of a page. The part that looks is a new one in each run, because Streamlit
     drops the last messages of a run if it is asked for a part that it knows while the run ends.
     """
     code = class_session.code()

@@ -206,7 +206,7 @@ class _Accumulation:
 
 def _blocks(prefixes: PrefixCounts) -> list[list[Level]]:
     """Divide the levels into blocks of up to PREFIXES_AT_ONCE prefixes; a larger level is a block
-    of its own. So is λ, whose state does not depend on another.
+    of its own, and so is λ, whose state does not depend on any other.
     """
     root = Level(0, 0, 1, np.zeros(0, dtype=np.int64), (), ())
     blocks = [[root]]
