@@ -118,6 +118,7 @@ class Explore {
       this.state.order = this.orderAsked(part.now) ?? this.state.order;
       this.build(before);
       this.settle(part.now, true);
+      part.now.isFirst = false; // who comes back, or opens a lesson, finds the picture as it was
       if (isFirst && !this.isCalm) this.open(part.now.rank);
     } else if (this.id === id) {
       if (part.further?.id === id) this.material.takeFurther(part.further.json);
@@ -317,6 +318,7 @@ class Explore {
   settle(now, isNew = false) {
     const said = chosenOf(now);
     const isScene = isNew || now.scene !== this.scene;
+    if (this.isOpening && (isScene || said.rank !== this.openingRank)) this.endOpening();
     if (isScene) {
       // another step of a lesson, or a press of its buttons: what was chosen before it no longer counts
       this.asking = null;
@@ -460,6 +462,7 @@ class Explore {
       })
       .concat(() => this.play(true));
     this.isOpening = true;
+    this.openingRank = rank;
     const stop = () => {
       clearInterval(this.opening);
       this.isOpening = false;
@@ -469,6 +472,7 @@ class Explore {
       this.key = "";
       this.change();
     };
+    this.endOpening = stop;
     acts.shift()();
     this.opening = setInterval(() => (acts.length ? acts.shift()() : stop()), STEP_MS);
     for (const kind of ["pointerdown", "keydown", "wheel"])

@@ -162,6 +162,22 @@ def test_a_scroll_that_ends_early_is_made_again(page: Page, lab: str) -> None:
     assert page.evaluate("window.first") > 0
 
 
+def test_the_motion_of_a_first_visit_is_not_repeated_in_a_lesson(page: Page, lab: str) -> None:
+    """The step shows its own rank."""
+    page.emulate_media(reduced_motion="no-preference")
+    visit(page, lab)
+    expect(page.locator(".explore .cutlabel")).to_contain_text("It moves by itself")
+    go(page, "learn")
+    keyed(page, "learn.lesson.dyck").get_by_role("button").click()
+    step(page, "Place your bet")
+    page.wait_for_timeout(6_000)  # the motion would take five
+    question = LESSONS["dyck"].steps[0].question
+    assert question is not None and question.key is not None
+    enter(page, "dyck/1", question.key)
+    depth = page.locator(".explore [data-part=depth]")
+    expect(depth).to_contain_text("exactly 0 from depth 2")
+
+
 def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_comes_into_view(
     page: Page, lab: str
 ) -> None:
