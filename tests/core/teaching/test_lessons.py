@@ -31,6 +31,7 @@ from nlwfa_core.learning.spectral import truncated_svd, weighted_block
 from nlwfa_core.metrics.evaluate import evaluate
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.models import sampling
+from nlwfa_core.models.geometry import directions
 from nlwfa_core.strings.sample import Sample
 from nlwfa_core.strings.words import Words
 from nlwfa_core.teaching.answers import FORMS, NumberKey
@@ -639,6 +640,10 @@ def test_numbers_of_the_race_over_depth() -> None:
     assert six[3] == 0
     assert weights_by_depth(**LINEAR, rank=20)[6:] == [0, 0]
     assert [depth_reached(**NONLINEAR, rank=rank) for rank in (1, 2)] == [0, 8]
+    said(lesson, 1, "From three on its dots stand still, because it leaves further states unused")
+    few = weights_by_depth(**NONLINEAR, rank=3)
+    for rank in range(4, 9):
+        assert weights_by_depth(**NONLINEAR, rank=rank) == pytest.approx(few, rel=0.02), rank
     depths = depths_of_singular_values(11)
     text = f"{', '.join(map(str, depths[:-1]))} and {depths[-1]}"
     said(lesson, 1, f"the first eleven belong to the depths {text}")
@@ -660,9 +665,14 @@ def test_numbers_of_the_two_walks() -> None:
     exact = load_data(START.data).true_model
     assert exact is not None
     expected, truth = (model.next((0, 0, 0))["]"] for model in (nonlinear, exact))
-    said(lesson, 2, f"after `[[[` it expects `]` with {expected:.2f}, and the truth is {truth:.1f}")
-    steps = np.linalg.norm(np.diff(prefix_states(nonlinear, opened), axis=0), axis=1)
+    said(lesson, 2, f"After `[[[` it expects `]` with {expected:.2f}; the truth is {truth:.1f}")
+    places = prefix_states(nonlinear, opened)
+    steps = np.linalg.norm(np.diff(places, axis=0), axis=1)
     assert (np.diff(steps) < 0).all()  # depths lie closer and closer together
+    said(lesson, 2, "counts along a curve: `[` moves its state a place on, `]` a place back")
+    closed = Words.of([(0,) * (depth + 1) + (1,) for depth in (1, 2, 3)])
+    gaps = directions(prefix_states(nonlinear, closed))[:, None] - directions(places[1:])
+    assert np.linalg.norm(gaps, axis=2).argmin(axis=1).tolist() == [0, 1, 2]
     last = weights_by_depth(**NONLINEAR, rank=3)[-1] / exact_brackets(8)
     said(lesson, 2, f"at depth 8 its weight is {last:.1f} of the truth")
 
@@ -727,8 +737,14 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     assert {f"{number:.3f}" for number in ten} == {"0.021"}
     said(lesson, 4, "the two are level: 0.021 each (the nonlinear model goes one level deeper)")
     assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
-    said(lesson, 4, f"it has {curve:.3f} against {line:.3f} by likelihood")
-    said(lesson, 4, f"and {paper:.3f} against {matrices:.3f} from H")
+    said(lesson, 4, f"| by likelihood | {line:.3f} (PFA) | {curve:.3f} |")
+    said(lesson, 4, f"| from H | {matrices:.3f} (SP) | {paper:.3f} |")
+    said(lesson, 4, "a PFA is linear, too, and is level with the nonlinear model from H")
+    assert max(line, paper) * (1 - LEVEL) < min(line, paper)
+    said(lesson, 4, "A PFA has no × in the depth chart: SP has")
+    assert (
+        min(weights_by_depth(**BY_LIKELIHOOD, rank=3)) > 0 == weights_by_depth(**LINEAR, rank=3)[-1]
+    )
     reasons = [option.reason for option in key_of("dyck", 4).options]
     assert f"it has {curve:.3f}, and the PFA {line:.3f}." in reasons[0]
     assert f"it has {paper:.3f}, and SP {matrices:.3f}." in reasons[1]
@@ -1078,7 +1094,7 @@ def test_declared_choices_are_the_computed_ones() -> None:
     assert right_options("dyck", 0) == reached == ["the nonlinear model"]
     # the other two right options are computed with the numbers above
     assert right_options("dyck", 2) == ["three states keep nothing of the row of `[[`"]
-    assert right_options("dyck", 3) == ["it draws level in TV at ten, and never in WER"]
+    assert right_options("dyck", 3) == ["it draws level in TV, and never in WER"]
 
     after = singular_values(4, **SQUARED, transform="sqrt")
     assert (right_options("squared", 2) == ["yes"]) == (after[1] > 3 * after[2])
