@@ -735,7 +735,12 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     assert ahead == list(lanes)[:2] and right_options("dyck", 4) == level == list(lanes)[2:]
     (curve, line), (paper, matrices), ten = apart.values()
     assert {f"{number:.3f}" for number in ten} == {"0.021"}
-    said(lesson, 4, "the two are level: 0.021 each", "(the nonlinear model goes one level deeper)")
+    said(
+        lesson,
+        4,
+        "Ten states, from H, are level: 0.021 each",
+        "(the nonlinear model goes one level deeper)",
+    )
     assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
     said(lesson, 4, f"| by likelihood | {line:.3f} (PFA) | {curve:.3f} |")
     said(lesson, 4, f"| from H | {matrices:.3f} (SP) | {paper:.3f} |")
