@@ -739,14 +739,14 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
         lesson,
         4,
         "Ten states, from H, are level: 0.021 each",
-        "(the nonlinear model goes one level deeper)",
+        "(though it goes one level deeper)",
     )
     assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
     said(lesson, 4, f"| by likelihood | {line:.3f} (PFA) | {curve:.3f} |")
     said(lesson, 4, f"| from H | {matrices:.3f} (SP) | {paper:.3f} |")
     said(lesson, 4, "a PFA, linear too, is level with the nonlinear model from H")
     assert max(line, paper) * (1 - LEVEL) < min(line, paper)
-    said(lesson, 4, "A PFA has no × in the depth chart: SP has")
+    said(lesson, 4, "The zeros come from SP's cut: a PFA has none.")
     assert (
         min(weights_by_depth(**BY_LIKELIHOOD, rank=3)) > 0 == weights_by_depth(**LINEAR, rank=3)[-1]
     )
@@ -759,8 +759,8 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     assert depth_reached(**PAPER, rank=3) == 3
     for learner in ("fac.non", "tran.non"):
         assert depth_reached(learner=learner, objective="hankel", rank=3) == 1
-    said(lesson, 4, f"The PFA is the best of {PFA_STARTS} starts of EM")
-    said(lesson, 4, f"the nonlinear model begins from {FRESH} random starts")
+    said(lesson, 4, f"The PFA has {PFA_STARTS}, and no negative weights")
+    said(lesson, 4, f"a softmax and {FRESH} random starts")
     leap, *others = (
         score("total_variation", **PAPER, rank=11, learning_seed=seed) for seed in range(3)
     )
