@@ -746,7 +746,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     said(lesson, 4, f"| from H | {matrices:.3f} (SP) | {paper:.3f} |")
     said(lesson, 4, "a PFA, linear too, is level with the nonlinear model from H")
     assert max(line, paper) * (1 - LEVEL) < min(line, paper)
-    said(lesson, 4, "The zeros come from SP's cut: a PFA has none.")
+    said(lesson, 4, "Zeros come from SP's cut: a PFA has none.")
     assert (
         min(weights_by_depth(**BY_LIKELIHOOD, rank=3)) > 0 == weights_by_depth(**LINEAR, rank=3)[-1]
     )
