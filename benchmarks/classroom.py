@@ -253,6 +253,8 @@ def main() -> None:
         ("answer", room.answer_seconds),
         ("board", room.board_seconds),
     ):
+        if not seconds:  # the minutes were too few for one
+            continue
         p50, p95 = np.quantile(seconds, [0.5, 0.95])
         print(
             f"{name}: p50 {p50:.3f} s, p95 {p95:.3f} s, longest {max(seconds):.3f} s "

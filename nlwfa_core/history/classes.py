@@ -287,6 +287,11 @@ class Classes:
             return "", 0.0
         return session["place"], session["moved"]
 
+    def num_members(self, code: str) -> int:
+        """Return how many people have joined a session, without those who were removed."""
+        with self._reading.connect() as connection:
+            return _count(connection, MEMBERS, code, MEMBERS.c.removed.is_(None))
+
     def is_teacher(self, code: str, token: str) -> bool:
         """Return whether this token is that of the session's teacher."""
         session = self._session(code)

@@ -1,13 +1,14 @@
 """Move a member's page when the teacher moves the class to a step of a lesson.
 
-Each page of a member looks once a second whether the class was moved. It follows each move once, so
-anyone who steps back afterwards stays there. A page that is opened again, after a reload or on a
-new server, follows a move that came after the member's last step.
+Each page of a member looks up to twice a second whether the class was moved. It follows each move
+once, so anyone who steps back afterwards stays there. A page that is opened again, after a reload
+or on a new server, follows a move that came after the member's last step.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import streamlit as st
 
@@ -15,7 +16,9 @@ from nlwfa_core import RecipeError
 from nlwfa_core.history.database import database_errors_as_sentences
 from pages.shared import class_session, contents, open_lesson
 
-SECONDS = 1.0
+# Between two looks of a page. All pages of a class together look so often in a second at most.
+LEAST_SECONDS = 0.5
+LOOKS_A_SECOND = 60
 FOLLOWED = "class.followed"  # the code, and the moment up to which moves were followed
 RUNS = "class.runs"  # how often the page was drawn
 
@@ -66,15 +69,29 @@ def watch() -> None:
         _look()
 
     look.__qualname__ = f"look_{st.session_state[RUNS]}"
-    st.fragment(look, run_every=SECONDS)()
+    number = 0
+    with suppress(RecipeError):
+        number = _num_members(code)
+    st.fragment(look, run_every=max(LEAST_SECONDS, number / LOOKS_A_SECOND))()
 
 
 def _look() -> None:
     code, since = st.session_state.get(FOLLOWED, ("", math.inf))  # none: the visitor has gone
-    try:
-        with database_errors_as_sentences():
-            moved = class_session.store().last_move(code)[1]
-    except RecipeError:
-        return
-    if moved > since:
-        st.rerun()
+    with suppress(RecipeError):
+        if _last_moved(code) > since:
+            st.rerun()
+
+
+# The pages of a class share a look at the database, for a fifth of a second.
+@st.cache_data(ttl=0.2, max_entries=64, show_spinner=False)
+def _last_moved(code: str) -> float:
+    with database_errors_as_sentences():
+        moved: float = class_session.store().last_move(code)[1]
+    return moved
+
+
+@st.cache_data(ttl=10, max_entries=64, show_spinner=False)
+def _num_members(code: str) -> int:
+    with database_errors_as_sentences():
+        number: int = class_session.store().num_members(code)
+    return number

@@ -79,6 +79,15 @@ def test_the_teacher_moves_the_class(room: Classes) -> None:
     assert room.last_move(code)[0] == ""
 
 
+def test_members_are_counted_without_those_who_were_removed(room: Classes) -> None:
+    code = room.open(token_of)
+    for member in ("first", "second", "third"):
+        room.join(code, member)
+    room.remove(code, TOKEN, ["second"])
+    assert room.num_members(code) == 2
+    assert room.num_members("CDF34") == 0
+
+
 def test_only_the_holder_of_the_token_teaches(room: Classes, tmp_path: Path) -> None:
     code = room.open(lambda code: pseudonym(tmp_path, f"teacher\0{code}\0browser"))
     token = pseudonym(tmp_path, f"teacher\0{code}\0browser")
