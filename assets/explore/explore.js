@@ -168,7 +168,7 @@ class Explore {
       if (isEqual(this.looks, this.noted)) return;
       this.noted = this.looks;
       this.noting = { looks: this.noted, until: Date.now() + HEARD_MS };
-      this.send("looks", this.noted);
+      this.send("looks", { ...this.noted, scene: this.scene });
     }, NOTED_MS);
   }
 
@@ -362,7 +362,7 @@ class Explore {
     const chosen = { ...chosenOf(this.state), ...more };
     this.asking = { chosen, until: Date.now() + PATIENCE_MS };
     clearTimeout(this.timer);
-    if (!this.isDragging) this.timer = setTimeout(() => this.send("chosen", chosen), SETTLED_MS);
+    if (!this.isDragging) this.timer = setTimeout(() => this.send("chosen", { ...chosen, scene: this.scene }), SETTLED_MS);
   }
 
   enter(room) {

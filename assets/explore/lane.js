@@ -524,6 +524,7 @@ class Lane {
       else pen.fill();
     });
     pen.globalAlpha = 1;
+    if (isPrincipal && material.firstPlane !== "pca") this.nameGroups(pen, plane.points, width);
     if (lost) {
       // states that are exactly 0 point nowhere
       pen.strokeStyle = colour("line");
@@ -572,6 +573,19 @@ class Lane {
       this.names.push([left - half, top, 2 * half]);
     }
     pen.textAlign = "left";
+  }
+
+  // The name of each group in the middle of its states, or next to it where another one stands. Where H
+  // does not fall into blocks, groups overlap too much for that.
+  nameGroups(pen, places, width) {
+    const { groups, numGroups } = this.explore.material;
+    for (let group = 0; group < numGroups; group++) {
+      const own = this.points.filter((_, i) => places[i] && groups.rows[i] === group);
+      if (!own.length) continue;
+      // medians: λ, before the first step, often stands far from the rest of its group
+      const middle = [0, 1].map((axis) => own.map((point) => point[axis]).sort((a, b) => a - b)[own.length >> 1]);
+      this.label(pen, groups.names[group], middle, this.explore.colour("ink"), width);
+    }
   }
 
   // The string that is followed, from λ to here; it ends where the state is 0.

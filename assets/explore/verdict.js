@@ -103,9 +103,9 @@ function verdictOf(asked) {
   );
   const number = others.length + 1;
   if (counts.length > 1) {
-    const [subject, isMany] = sides.nonlinearSide;
-    const told = counts.map(([outcome, count]) => `${outcome} on ${count}`).join(", ");
-    return { head: `${start}seeds disagree: of ${number}, ${subject} ${isMany ? "are" : "is"} ${told}`, line };
+    const subject = !sides.isUnequal ? "the nonlinear model is" : ranks[1] > 1 ? "the nonlinear ones are" : "the nonlinear one is";
+    const told = counts.map(([outcome, count], n) => `${outcome} on ${count}${n ? "" : ` of ${number}`}`).join(", ");
+    return { head: `${start}seeds disagree: ${subject} ${told}`, line };
   }
   if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
   return { head: comparison(linear, network, { start, isLike, ...sides }, which, noun, { margin, tests, isFew }), line };

@@ -360,16 +360,18 @@ def _take_chosen() -> None:
     """Set the sidebar to the rank, the learner and its objective that were chosen in the picture,
     and the address to the linear lane's model and own rank.
 
-    A browser may send anything; what is not a choice is ignored.
+    A browser may send anything; what is not a choice is ignored, and what was chosen in another
+    step of a lesson as well: it may arrive together with the press of *Next*.
     """
     match st.session_state[COMPONENT].get("chosen"):
         case {
+            "scene": str(scene),
             "rank": int(rank),
             "learner": str(learner),
             "objective": str(objective),
             "linear": str(linear),
             "linearRank": int() | None as linear_rank,
-        }:
+        } if scene == open_lesson.scene():
             sidebar.set_rank(max(1, rank))
             if learner in HANKEL_LEARNERS:
                 assignments.assign({"learner": learner})
@@ -382,10 +384,10 @@ def _take_chosen() -> None:
 def _take_looks() -> None:
     """Set the address to what is looked at in the picture.
 
-    A browser may send anything; what is not a choice is ignored.
+    As for `_take_chosen`, anything else is ignored.
     """
     looks = st.session_state[COMPONENT].get("looks")
-    if isinstance(looks, dict):
+    if isinstance(looks, dict) and looks.get("scene") == open_lesson.scene():
         for name in LOOKS:
             text = looks.get(name)
             if not isinstance(text, str) or len(text) > MOST_CHARACTERS:

@@ -374,14 +374,14 @@ def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> N
 
 SEEDS = [
     ([0.1, 0.12], "the nonlinear model has 50% less error", True),
-    ([0.1, 0.19], "seeds disagree: of 3, the nonlinear model is ahead on 2, level on 1", False),
+    ([0.1, 0.19], "seeds disagree: the nonlinear model is ahead on 2 of 3, level on 1", False),
     (
         [0.25, 0.2],
-        "seeds disagree: of 3, the nonlinear model is ahead on 1, level on 1, behind on 1",
+        "seeds disagree: the nonlinear model is ahead on 1 of 3, level on 1, behind on 1",
         False,
     ),
-    (["∞", 0.1], "seeds disagree: of 3, the nonlinear model is ahead on 2, behind on 1", False),
-    ([None], "seeds disagree: of 2, the nonlinear model is ahead on 1, behind on 1", False),
+    (["∞", 0.1], "seeds disagree: the nonlinear model is ahead on 2 of 3, behind on 1", False),
+    ([None], "seeds disagree: the nonlinear model is ahead on 1 of 2, behind on 1", False),
 ]
 
 
@@ -477,8 +477,10 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
     others = [[0.01, 0.5, 1.0, 0, 0]]
     found = verdict(script, lane(0.1), lane(0.05), others=others, **sure)
     assert found["head"] == (
-        "With 4 states, seeds disagree: of 2, the nonlinear model is ahead on 1, level on 1"
+        "With 4 states, seeds disagree: the nonlinear model is ahead on 1 of 2, level on 1"
     )
+    found = verdict(script, lane(0.1), lane(0.05), others=others, ranks=[9, 2], **sure)
+    assert found["head"].endswith("seeds disagree: the nonlinear ones are ahead on 1 of 2, level on 1")
 
 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:

@@ -330,7 +330,7 @@ def race(student: Student) -> None:
     states = page.get_by_role("slider", name="States of the linear model")
     expect(states).to_have_attribute("aria-valuenow", "3")
     states.press("End")
-    expect(verdict).to_contain_text("seeds disagree: of 3, 3 nonlinear states are ahead on 1")
+    expect(verdict).to_contain_text("seeds disagree: the nonlinear ones are ahead on 1 of 3")
     verdict.get_by_role("button", name="Numbers").click()
     scores_of = page.locator(".explore dialog tr")
     expect(scores_of.filter(has_text="SP")).to_contain_text("200.027 ± 0.0050.451 ± 0.049∞")

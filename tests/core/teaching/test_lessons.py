@@ -685,7 +685,7 @@ def test_numbers_of_the_linear_states_that_catch_up() -> None:
     assert min(apart, key=apart.__getitem__) == 10 and min(rates, key=rates.__getitem__) == 14
     apart_curved = curved.total_variation
     assert f"{apart[10]:.3f}" == f"{apart_curved:.3f}"
-    said(lesson, 3, f"are level with three nonlinear ones, {apart_curved:.3f} each;")
+    said(lesson, 3, f"are level with three nonlinear ones, {apart_curved:.3f} each")
     said(lesson, 3, f"nine have {apart[9]:.3f}, and twenty {apart[20]:.3f}")
     said(lesson, 3, f"twenty still have {rates[20]:.3f} against {curved.wer:.3f}")
     exact = load_data(START.data).true_model
@@ -708,6 +708,8 @@ def test_numbers_of_the_linear_states_that_catch_up() -> None:
     others = [result(**NONLINEAR, rank=3, learning_seed=seed).scores for seed in (1, 2)]
     first, second = (f"{other.total_variation:.3f}" for other in others)
     said(lesson, 3, f"three nonlinear states have a TV of {first} and {second}")
+    assert first == second
+    said(lesson, 3, f"(but {first} with other seeds)")
     assert apart[10] < (1 - LEVEL) * min(other.total_variation for other in others)
     assert min(rates.values()) > max(other.wer for other in (curved, *others))
 
