@@ -298,7 +298,10 @@ class Lane {
     this.caption.title = material.hasCounts ? this.distance(lane) : "";
     const lost = lane.lost ? `${lane.lost} of ${material.numRows}` : "";
     const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
-    if (this.explore.plane === "pca") {
+    if (this.explore.plane === "end") {
+      this.captions[1].textContent = lost ? `${lost} have no state left` : "Up: how sure it is to end";
+      this.captions[1].title = `${why}Across: the first principal component of the states; up, from 0 to 1: the share of strings that end there`;
+    } else if (this.explore.plane === "pca") {
       const share = percent(material.plane(lane, "pca").share);
       this.captions[1].textContent = lost ? `PCA ${share}; ${lost}: no state left` : `PCA: ${share} of the variance`;
       this.captions[1].title = `${why}First two principal components: ${share} of the variance of the states`;
@@ -492,7 +495,7 @@ class Lane {
       return crowds.get(key);
     };
     const plane = material.plane(lane, explore.plane);
-    const isPrincipal = explore.plane === "pca";
+    const isPrincipal = explore.plane !== "rings";
     const goal = plane.points.map((point, i) => {
       if (!point) {
         const place = lost++;
@@ -513,6 +516,7 @@ class Lane {
           ]);
     this.names = []; // where texts stand
     if (!isPrincipal) this.drawRings(pen, spot, width, (height - tray) / 2);
+    if (explore.plane === "end") this.drawScale(pen, spot);
     this.points.forEach(([x, y], i) => {
       const isLost = !plane.points[i];
       pen.beginPath();
@@ -575,6 +579,23 @@ class Lane {
     pen.textAlign = "left";
   }
 
+  // From "never ends" to "always ends".
+  drawScale(pen, spot) {
+    const { explore } = this;
+    pen.fillStyle = explore.colour("muted");
+    pen.strokeStyle = explore.colour("line");
+    pen.lineWidth = 1;
+    pen.font = `${explore.letter(12)} ${explore.font}`;
+    for (const share of [0, 1]) {
+      const [[left, y], [right]] = [-1, 1].map((x) => spot([x, 2 * share - 1]));
+      pen.beginPath();
+      pen.moveTo(left, y);
+      pen.lineTo(right, y);
+      pen.stroke();
+      pen.fillText(share, 4, y + 4);
+    }
+  }
+
   // The name of each group in the middle of its states, or next to it where another one stands. Where H
   // does not fall into blocks, groups overlap too much for that.
   nameGroups(pen, places, width) {
@@ -584,7 +605,7 @@ class Lane {
       if (!own.length) continue;
       // medians: λ, before the first step, often stands far from the rest of its group
       const middle = [0, 1].map((axis) => own.map((point) => point[axis]).sort((a, b) => a - b)[own.length >> 1]);
-      this.label(pen, groups.names[group], middle, this.explore.colour("ink"), width);
+      this.label(pen, groups.names[group], middle, this.explore.colour("ink"), width, true);
     }
   }
 
@@ -622,7 +643,8 @@ class Lane {
     }
   }
 
-  label(pen, text, [x, y], fill, width) {
+  // One that is optional is left out where it would stand on another.
+  label(pen, text, [x, y], fill, width, isOptional = false) {
     pen.font = `600 ${this.explore.letter(13)} ${this.explore.mono}`;
     pen.lineJoin = "round";
     pen.lineWidth = 4;
@@ -635,8 +657,10 @@ class Lane {
       [within(x + 10), Math.max(14, top)],
       [within(x - 10 - wide), Math.max(14, top)],
     ]);
-    const [left, top] = places.find(([at, base]) => !this.names.some((box) => meets(box, [at, base, wide]))) ?? places[0];
-    this.names.push([left, top, wide]);
+    const free = places.find(([at, base]) => !this.names.some((box) => meets(box, [at, base, wide])));
+    if (!free && isOptional) return;
+    const [left, top] = free ?? places[0];
+    this.names.push([left - 4, top, wide + 8]);
     pen.strokeText(text, left, top);
     pen.fillText(text, left, top);
   }

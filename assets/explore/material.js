@@ -170,7 +170,8 @@ class Material {
   // Where a lane's states stand: {points, put}, and the share of the variance of principal components.
   // Coordinates go from −1 to 1; the zero state has no place.
   plane(lane, kind) {
-    return (lane.planes[kind] ??= kind === "pca" ? this.principal(lane) : this.rings(lane));
+    const drawn = { pca: () => this.principal(lane), end: () => this.endings(lane), rings: () => this.rings(lane) };
+    return (lane.planes[kind] ??= drawn[kind]());
   }
 
   rings({ model, ends, cells }) {
@@ -180,15 +181,17 @@ class Material {
     };
   }
 
-  principal({ model, ends }) {
+  // `counts`: whether a beginning has a say in where the axes are.
+  principal({ model, ends }, counts = () => true) {
     const pointOf = (z) => {
       const point = model.isLost(z) ? [NaN] : model.pointOf(z);
       return point.every(Number.isFinite) ? point : null;
     };
     const points = ends.map(pointOf);
-    const alive = points.filter(Boolean);
-    if (!alive.length) return { points, put: () => null, share: 0 };
-    const weights = this.often.filter((_, i) => points[i]);
+    const told = points.map((point, i) => point && counts(this.prefixes[i]));
+    const alive = points.filter((_, i) => told[i]);
+    if (!alive.length) return { points: points.map(() => null), put: () => null, share: 0 };
+    const weights = this.often.filter((_, i) => told[i]);
     const { place, share } = principalPlane(alive, weights);
     const sides = [0, 1].map((axis) => alive.map((point) => place(point)[axis]));
     const [low, high] = [Math.min, Math.max].map((most) => sides.map((side) => most(...side)));
@@ -200,6 +203,26 @@ class Material {
       return point && place(point).map((value, axis) => Math.min(1.1, Math.max(-1.1, scaled(value, axis))));
     };
     return { points: ends.map(put), put, share };
+  }
+
+  // Across, the first principal component, in which λ has no say: it occurs in all strings, and often
+  // stands far from all other states. Upward, the share of the strings that end in a state; the states
+  // in which most end stand on the left.
+  endings(lane) {
+    const { put } = this.principal(lane, (prefix) => prefix.length > 0);
+    const raised = (z) => {
+      const point = put(z);
+      const share = point && shares(lane.model.scores(z))?.at(-1);
+      return Number.isFinite(share) ? [point[0], 2 * share - 1] : null;
+    };
+    const alive = lane.ends.map(raised).filter(Boolean);
+    const middle = total(alive.map(([, y]) => y)) / alive.length;
+    const side = total(alive.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
+    const turned = (z) => {
+      const point = raised(z);
+      return point && [side * point[0], point[1]];
+    };
+    return { points: lane.ends.map(turned), put: turned };
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;

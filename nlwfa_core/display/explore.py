@@ -69,7 +69,7 @@ VIEW = {
     WORD: (),
     ORDER: ("frequency",),
     MATRIX: ("difference",),
-    PLANE: ("rings", "pca"),
+    PLANE: ("rings", "pca", "end"),
     SCORE: ("distance", "errors", "bits"),
 }
 # Its parts, as a lesson's step names them: `look: explore.depth`.

@@ -224,7 +224,8 @@ def test_the_nonlinear_lane_shows_how_its_network_was_trained(page: Page, lab: s
 
 
 def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab: str) -> None:
-    """Where H does not fall into blocks, at their principal components at first."""
+    """Where H does not fall into blocks, at their principal components at first. A third view sets
+    the share of strings that end over the first of these."""
     visit(page, lab, rank=6)
     caption = page.locator(".explore .lane.upper .caption").nth(1)
     expect(caption).to_contain_text("have no state left")
@@ -238,6 +239,10 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     lost = len(states) - len(points)
     share = f"{values[:2].sum() / values.sum():.0%}"
     expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)}: no state left")
+    page.get_by_role("button", name="end", exact=True).click()
+    expect(caption).to_have_text(f"{lost} of {len(states)} have no state left")
+    expect(page.locator(".explore .lane.lower .caption").nth(1)).to_contain_text("Up: how sure")
+    expect(page).to_have_url(re.compile("plane=end"))
     visit(page, lab, rank=5, source="hmm")
     expect(caption).to_contain_text("of the variance")
     page.get_by_role("button", name="rings", exact=True).click()

@@ -480,7 +480,9 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
         "With 4 states, seeds disagree: the nonlinear model is ahead on 1 of 2, level on 1"
     )
     found = verdict(script, lane(0.1), lane(0.05), others=others, ranks=[9, 2], **sure)
-    assert found["head"].endswith("seeds disagree: the nonlinear ones are ahead on 1 of 2, level on 1")
+    assert found["head"].endswith(
+        "seeds disagree: the nonlinear ones are ahead on 1 of 2, level on 1"
+    )
 
 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:

@@ -669,7 +669,7 @@ def test_numbers_of_the_two_walks() -> None:
     places = prefix_states(nonlinear, opened)
     steps = np.linalg.norm(np.diff(places, axis=0), axis=1)
     assert (np.diff(steps) < 0).all()  # depths lie closer and closer together
-    said(lesson, 2, "counts along a curve: `[` moves its state a place on, `]` a place back")
+    said(lesson, 2, "The other model counts: `[` moves its state a place on, `]` a place back")
     closed = Words.of([(0,) * (depth + 1) + (1,) for depth in (1, 2, 3)])
     gaps = directions(prefix_states(nonlinear, closed))[:, None] - directions(places[1:])
     assert np.linalg.norm(gaps, axis=2).argmin(axis=1).tolist() == [0, 1, 2]
