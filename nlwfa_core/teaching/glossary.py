@@ -68,5 +68,7 @@ def _pattern(term: str) -> re.Pattern[str]:
         return re.compile(r"(?i)\b[n\d]-grams?\b")
     if term.isupper():
         return re.compile(rf"\b{term}\b")
+    if term == "factor":  # and not "a factor of 2"
+        return re.compile(r"(?i)\bfactors?\b(?! of \d)")
     plural = {"prefix": "(?:es)?", "suffix": "(?:es)?", "mass": "(?:es)?"}.get(term, "s?")
     return re.compile(rf"(?i)\b{term}{plural}\b")

@@ -26,3 +26,4 @@ def test_plurals_are_found_and_parts_of_other_words_are_not() -> None:
         "NDCG",
     }
     assert terms_in("a massive statement, ranked by tv and wer; factorisation; diagrams") == {}
+    assert terms_in("within a factor of 2") == {} and "factor" in terms_in("a factor of abc")

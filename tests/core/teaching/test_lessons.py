@@ -748,7 +748,6 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     said(lesson, 4, f"| from H | {matrices:.3f} (SP) | {paper:.3f} |")
     said(lesson, 4, "a PFA, linear too, is level with the nonlinear model from H")
     assert max(line, paper) * (1 - LEVEL) < min(line, paper)
-    said(lesson, 4, "Zeros come from SP's cut: a PFA has none.")
     assert (
         min(weights_by_depth(**BY_LIKELIHOOD, rank=3)) > 0 == weights_by_depth(**LINEAR, rank=3)[-1]
     )
@@ -761,7 +760,11 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     assert depth_reached(**PAPER, rank=3) == 3
     for learner in ("fac.non", "tran.non"):
         assert depth_reached(learner=learner, objective="hankel", rank=3) == 1
-    said(lesson, 4, f"The PFA has {PFA_STARTS}, and no negative weights")
+    said(
+        lesson,
+        4,
+        f"The PFA has {PFA_STARTS} starts and no weight below 0. The zeros are SP's alone.",
+    )
     said(lesson, 4, f"a softmax and {FRESH} random starts")
     leap, *others = (
         score("total_variation", **PAPER, rank=11, learning_seed=seed) for seed in range(3)

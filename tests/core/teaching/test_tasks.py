@@ -352,7 +352,7 @@ ANSWERS: dict[str, Callable[[Values], Any]] = {
     "one-zero": lambda v: (
         "the log₂ Pautomac score | KL(P ‖ Q)" if 0 in table(v)[v["string"]] else ""
     ),
-    "fair-difference": lambda v: table(v)["linear"][1] - table(v)["network"][1],
+    "fair-difference": lambda v: table(v)["linear"][1] - table(v)["nonlinear"][1],
     "depth-of-rank": depth_of_rank,
     "negative": lambda v: table(v)[v["asked"]][0] / sum(abs(row[0]) for row in table(v).values()),
     "which-model": likeliest,
