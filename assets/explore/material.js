@@ -188,10 +188,10 @@ class Material {
       return point.every(Number.isFinite) ? point : null;
     };
     const points = ends.map(pointOf);
-    const told = points.map((point, i) => point && counts(this.prefixes[i]));
-    const alive = points.filter((_, i) => told[i]);
+    const counted = points.map((point, i) => point && counts(this.prefixes[i]));
+    const alive = points.filter((_, i) => counted[i]);
     if (!alive.length) return { points: points.map(() => null), put: () => null, share: 0 };
-    const weights = this.often.filter((_, i) => told[i]);
+    const weights = this.often.filter((_, i) => counted[i]);
     const { place, share } = principalPlane(alive, weights);
     const sides = [0, 1].map((axis) => alive.map((point) => place(point)[axis]));
     const [low, high] = [Math.min, Math.max].map((most) => sides.map((side) => most(...side)));
