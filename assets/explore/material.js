@@ -170,8 +170,8 @@ class Material {
   // Where a lane's states stand: {points, put}, and the share of the variance of principal components.
   // Coordinates go from −1 to 1; the zero state has no place.
   plane(lane, kind) {
-    const drawn = { pca: () => this.principal(lane), end: () => this.endings(lane), rings: () => this.rings(lane) };
-    return (lane.planes[kind] ??= drawn[kind]());
+    const method = { rings: "rings", pca: "principal", end: "endings" }[kind];
+    return (lane.planes[kind] ??= this[method](lane));
   }
 
   rings({ model, ends, cells }) {
@@ -209,20 +209,20 @@ class Material {
   // stands far from all other states. Upward, the share of the strings that end in a state; the states
   // in which most end stand on the left.
   endings(lane) {
-    const { put } = this.principal(lane, (prefix) => prefix.length > 0);
-    const raised = (z) => {
-      const point = put(z);
+    const { put: across } = this.principal(lane, (prefix) => prefix.length > 0);
+    const place = (z) => {
+      const point = across(z);
       const share = point && shares(lane.model.scores(z))?.at(-1);
       return Number.isFinite(share) ? [point[0], 2 * share - 1] : null;
     };
-    const alive = lane.ends.map(raised).filter(Boolean);
-    const middle = total(alive.map(([, y]) => y)) / alive.length;
-    const side = total(alive.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
-    const turned = (z) => {
-      const point = raised(z);
+    const points = lane.ends.map(place).filter(Boolean);
+    const middle = total(points.map(([, y]) => y)) / points.length;
+    const side = total(points.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
+    const put = (z) => {
+      const point = place(z);
       return point && [side * point[0], point[1]];
     };
-    return { points: lane.ends.map(turned), put: turned };
+    return { points: lane.ends.map(put), put };
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;

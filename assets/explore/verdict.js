@@ -103,7 +103,7 @@ function verdictOf(asked) {
   );
   const number = others.length + 1;
   if (counts.length > 1) {
-    const subject = !sides.isUnequal ? "the nonlinear model is" : ranks[1] > 1 ? "the nonlinear ones are" : "the nonlinear one is";
+    const subject = sides.isUnequal ? `the nonlinear ${ranks[1] > 1 ? "ones are" : "one is"}` : "the nonlinear model is";
     const told = counts.map(([outcome, count], n) => `${outcome} on ${count}${n ? "" : ` of ${number}`}`).join(", ");
     return { head: `${start}seeds disagree: ${subject} ${told}`, line };
   }

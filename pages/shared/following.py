@@ -16,9 +16,8 @@ from nlwfa_core import RecipeError
 from nlwfa_core.history.database import database_errors_as_sentences
 from pages.shared import class_session, contents, open_lesson
 
-# Between two looks of a page. All pages of a class together look so often in a second at most.
-LEAST_SECONDS = 0.5
-LOOKS_A_SECOND = 60
+LEAST_SECONDS = 0.5  # between two looks of a page
+LOOKS_A_SECOND = 60  # of all pages of a class together, at most
 FOLLOWED = "class.followed"  # the code, and the moment up to which moves were followed
 RUNS = "class.runs"  # how often the page was drawn
 

@@ -112,9 +112,9 @@ def test_the_leading_blocks_are_the_models_of_smaller_ranks() -> None:
     for rank in range(1, most + 1):
         model = fit(hankel, "SP", rank).model
         assert isinstance(model, WFA)
-        np.testing.assert_allclose(A[:, :rank, :rank], model.transitions, rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(initial[:rank], model.initial, rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(termination[:rank], model.termination, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(A[:, :rank, :rank], model.transitions, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(initial[:rank], model.initial, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(termination[:rank], model.termination, rtol=1e-14, atol=1e-15)
         sums = numbers(linear["model"]["sums"][rank - 1])
         np.testing.assert_allclose(sums, model.prefix_termination)
         scores = evaluate(model, data.test)
