@@ -290,6 +290,7 @@ def own_assets(tmp_path, monkeypatch):
         shutil.copytree(contents.ASSETS / name, tmp_path / name)
     shutil.copy(contents.ASSETS / "teaching.md", tmp_path)
     readers = [getattr(contents, name) for name in READERS]
+    contents.uploads()  # is filled once a process, with the strings of the lab's own lessons
     monkeypatch.setattr(contents, "ASSETS", tmp_path)
     for read in readers:
         read.cache_clear()
