@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast, get_args, get_origin
@@ -280,15 +280,23 @@ class Record(BaseModel):
                 if value not in entry.choices:
                     allowed = ", ".join(entry.choices)
                     raise FieldError(f"{name} must be one of {allowed}; got {value!r}", name)
-        for name in declared:
-            if name in self.model_fields_set and not self.has(name):
-                raise NoEffect(name, self.setting(name), self.needs(name))
+        absent = self._absent
+        if not absent.isdisjoint(self.model_fields_set):
+            name = next(name for name in declared if name in absent & self.model_fields_set)
+            raise NoEffect(name, self.setting(name), self.needs(name))
         return self
 
     @model_serializer(mode="wrap")
     def _serialise(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        absent = self._absent()
+        absent = self._absent
         return {name: value for name, value in handler(self).items() if name not in absent}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy the record with other values for some fields, which are not checked."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("_absent", "_changes", "_key"):
+            copied.__dict__.pop(name, None)
+        return copied
 
     def __repr_args__(self) -> Iterable[tuple[str, Any]]:
         return self.fields().items()
@@ -307,8 +315,9 @@ class Record(BaseModel):
                 return condition
         return {}
 
-    def _absent(self) -> set[str]:
-        """Return the fields that have no effect in this record."""
+    @cached_property
+    def _absent(self) -> Set[str]:
+        """The fields that have no effect in this record."""
         return {name for name in _conditions(type(self)) if self._unmet(name)}
 
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
@@ -331,11 +340,15 @@ class Record(BaseModel):
 
     def fields(self) -> dict[str, Any]:
         """List the fields that have an effect: name -> value."""
-        absent = self._absent()
+        absent = self._absent
         return {name: getattr(self, name) for name in type(self).model_fields if name not in absent}
 
     def changes(self) -> dict[str, Any]:
         """List the fields that are not at their defaults: name -> value."""
+        return dict(self._changes)
+
+    @cached_property
+    def _changes(self) -> Mapping[str, Any]:
         values = self.fields()
         declared = options_of(type(self))
         return {
@@ -369,7 +382,7 @@ class Record(BaseModel):
         }
         while kept:
             draft = cls.model_construct(**kept, **fields)
-            useless = draft._absent() & kept.keys()
+            useless = draft._absent & kept.keys()
             if not useless:
                 break
             for name in useless:

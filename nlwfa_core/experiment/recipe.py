@@ -19,7 +19,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self, TypeVar, cast
 
 from pydantic import (
     Field,
@@ -45,6 +45,7 @@ from ..strings.words import Alphabet, check_unknown, in_order
 
 ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$")]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 UPLOAD = {"source": ["upload"]}
 # The fields of all sources; each other one is for some sources.
 OF_ALL_SOURCES = ("source", "num_strings", "num_validation", "num_test", "seed")
@@ -594,7 +595,7 @@ def with_fields(
     check_one_of("learner", learner, LEARNERS)
     kind = LEARNERS[learner]
     learning = kind.adapted(kept["learning"], **changed["learning"])
-    data = DataRecipe.adapted(kept["data"], **changed["data"])
+    data = _adapted(recipe.data, kept["data"], changed["data"])
     if not learning.needs_hankel:
         for name in changed["hankel"]:
             raise NoEffect(name, _no_hankel(learning), _hankel_needs(learning))
@@ -604,13 +605,24 @@ def with_fields(
         for name in ("statistic", "transform")
     )
     boundary = learning.needs_boundary(statistic, transform)
-    hankel = HankelRecipe.adapted(kept["hankel"], **changed["hankel"], bounded=boundary)
+    hankel = _adapted(recipe.hankel, kept["hankel"], changed["hankel"] | {"bounded": boundary})
     if not drops_states(learning, hankel):
         if "dropout" in changed["learning"] and learning.has("dropout"):
             raise _no_dropout(learning, hankel)
         if "dropout" in learning.changes():
             learning = learning.changed(dropout=0.0)
     return Recipe(data=data, hankel=hankel, learning=learning)
+
+
+def _adapted(record: AnyRecord, kept: Mapping[str, Any], changed: Mapping[str, Any]) -> AnyRecord:
+    """Return `type(record).adapted(kept, **changed)`, which often is the record itself."""
+    there = record.fields()
+    if kept == record.changes() and all(
+        name in there and type(value) is type(there[name]) and value == there[name]
+        for name, value in changed.items()
+    ):
+        return record
+    return type(record).adapted(kept, **changed)
 
 
 def _by_part(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

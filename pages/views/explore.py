@@ -71,13 +71,8 @@ def picture(context: Context) -> None:
     """
     recipe = context.recipe
     objective = _objective(recipe)
-    runs = computed(
-        _keys,
-        _options_key(recipe, objective),
-        recipe=recipe,
-        remembered=sidebar.hidden_options(),
-        objective=objective,
-    )
+    remembered = sidebar.hidden_options()
+    runs = _keys(_options_key(recipe, objective), remembered, objective, recipe)
     found = {
         name: {
             rank: done
@@ -249,13 +244,15 @@ def _options_key(recipe: Recipe, objective: str) -> str:
     return with_fields(recipe, options, sidebar.hidden_options()).key()
 
 
+# One a member of a class, who each have their own seed, and a matrix.
+@st.cache_resource(max_entries=512, show_spinner=False)
 def _keys(
-    recipe: Recipe, remembered: dict[str, Any], objective: str
+    options_key: str, remembered: dict[str, Any], objective: str, _recipe: Recipe
 ) -> dict[str, dict[int, tuple[str, ...]]]:
-    """Return the keys of `_recipes`."""
+    """Return the keys of `_recipes`. `options_key`: see `_options_key`."""
     return {
         learner: {rank: tuple(each.key() for each in same) for rank, same in by_rank.items()}
-        for learner, by_rank in _recipes(recipe, remembered, objective).items()
+        for learner, by_rank in _recipes(_recipe, remembered, objective).items()
     }
 
 

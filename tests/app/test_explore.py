@@ -292,8 +292,10 @@ def test_of_two_linear_models_that_with_more_starts_is_shown(starts: int) -> Non
         number: with_fields(recipe, {"learner": "PFA", "rank": 3, "starts": number}).key()
         for number in (1, PFA_STARTS, 20)
     }
-    keys = view._keys(recipe, {}, "likelihood")["PFA"][3]
-    assert keys == tuple(by_starts[number] for number in sorted({PFA_STARTS, starts})[::-1])
+    recipes = view._recipes(recipe, {}, "likelihood")["PFA"][3]
+    assert [each.key() for each in recipes] == [
+        by_starts[number] for number in sorted({PFA_STARTS, starts})[::-1]
+    ]
 
 
 def test_strings_that_are_not_there_are_asked_for() -> None:
@@ -303,6 +305,6 @@ def test_strings_that_are_not_there_are_asked_for() -> None:
 
 def test_ranks_above_the_servers_limit_are_not_looked_for(monkeypatch: Any) -> None:
     monkeypatch.setattr(limits, "IN_FORCE", limits.IN_FORCE | {"rank": 4})
-    app = open_lab(rank=4)
+    app = open_lab(rank=4, data_seed=613)
     assert not complaints(app)
     assert all(max(ranks, default=0) <= 4 for ranks in ranks_of(app).values())

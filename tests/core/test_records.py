@@ -231,3 +231,11 @@ def test_a_learner_knows_what_it_is() -> None:
 
 def test_negative_zero_is_zero() -> None:
     assert DataRecipe(split_probability=-0.0).key() == DataRecipe(split_probability=0.0).key()
+
+
+def test_a_copy_with_other_values_has_their_key_and_fields_without_effect() -> None:
+    record: LearnerOptions = BothNon()
+    other = record.changed(rank=record.rank + 1)
+    assert record.key() != other.key() and record.changes() != other.changes()
+    copied = record.model_copy(update={"rank": other.rank})
+    assert (copied.key(), copied.changes(), copied) == (other.key(), other.changes(), other)
