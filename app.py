@@ -54,7 +54,7 @@ def draw() -> None:
         # first: what a step sets belongs to its entry in the browser's history
         url_parameters.write(open_lesson.LESSON, open_lesson.STEP)
         sidebar.hide_unused(name)
-        recipe = sidebar.recipe_controls()
+        recipe = sidebar.recipe_controls(name, share_link.shown_controls())
         with st.sidebar:
             share_link.hide_others()
         # in a lesson the few controls of its step come first

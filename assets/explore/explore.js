@@ -1226,11 +1226,13 @@ class Explore {
     );
   }
 
-  // The sidebar is a drawer here (assets/lab.css), and on a phone the menu.
+  // The sidebar is a drawer here (assets/lab.css), and on a phone the menu. Its controls come once it is open.
   toggleSettings() {
     const { documentElement: page } = document;
-    if (matchMedia("(max-width: 767px)").matches) document.querySelector(SETTINGS)?.click();
+    const isMenu = matchMedia("(max-width: 767px)").matches;
+    if (isMenu) document.querySelector(SETTINGS)?.click();
     else page.toggleAttribute("data-settings");
+    this.send("settings", isMenu || page.hasAttribute("data-settings"));
     this.nameSettings();
   }
 

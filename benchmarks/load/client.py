@@ -8,6 +8,7 @@ cached.
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 import websockets
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -24,6 +26,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 MAX_BYTES = 60 * 2**20  # above server.maxMessageSize
 CACHED_RUNS = 2  # as in the browser's cache of messages: global.maxCachedMessageAge
 PATIENCE = 60.0
+# number fields, and key -> element id of buttons, text fields and components
+Drawn = tuple[dict[str, NumberInput], dict[str, str], dict[str, str], dict[str, str]]
 UNFORESEEN = "Something went wrong here"  # `pages.shared.widgets`
 
 
@@ -76,12 +80,13 @@ class Session:
         self.query = {name: str(value) for name, value in query.items()}
         self.numbers: dict[str, NumberInput] = {}  # by the widget's key
         self.buttons: dict[str, str] = {}  # key -> element id
+        self.components: dict[str, str] = {}  # the same
         self._values: dict[str, WidgetState] = {}
         self._pages: dict[str, str] = {}
         self._page = ""
         self._cached: dict[str, tuple[ForwardMsg, int]] = {}
         self._runs = 0
-        self._drawn: tuple[dict[str, NumberInput], dict[str, str], dict[str, str]] = ({}, {}, {})
+        self._drawn: Drawn = {}, {}, {}, {}
         self._finished = asyncio.Event()
         self._fragments: dict[str, asyncio.Task[None]] = {}
         self._fragment_done = asyncio.Event()
@@ -124,6 +129,16 @@ class Session:
         if widget.query_param_key:
             self.query[widget.query_param_key] = str(value)
         return await self._run()
+
+    async def tell(self, key: str, event: str, value: Any) -> float:
+        """Let a component of the lab send something, and return the seconds until the page is drawn
+        again.
+        """
+        state = WidgetState(
+            id=_make_trigger_id(self.components[key], "events"),
+            json_trigger_value=json.dumps([{"event": event, "value": value}]),
+        )
+        return await self._run(trigger=state)
 
     async def press(self, key: str) -> float:
         """Press a button, and return the seconds until the page is drawn again."""
@@ -226,7 +241,7 @@ class Session:
         if kind == "new_session" and not message.metadata.run.fragment_ids:
             self._stop_fragments()
             self.is_idle = False
-            self._drawn = {}, {}, {}
+            self._drawn = {}, {}, {}, {}
             self._runs += 1
             self._page = message.new_session.page_script_hash
         elif kind == "navigation":
@@ -257,7 +272,7 @@ class Session:
         self._fragment_done.set()
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
             self.is_idle = True
-            self.numbers, self.buttons, self.texts = self._drawn
+            self.numbers, self.buttons, self.texts, self.components = self._drawn
             here = {*(widget.id for widget in self.numbers.values()), *self.texts.values()}
             # The browser sends the state of the widgets on the page and forgets all others.
             self._values = {name: state for name, state in self._values.items() if name in here}
@@ -284,6 +299,8 @@ class Session:
             self._drawn[2][_key(element.text_input.id)] = element.text_input.id
         elif kind == "button":
             self._drawn[1][_key(element.button.id)] = element.button.id
+        elif kind == "bidi_component":
+            self._drawn[3][_key(element.bidi_component.id)] = element.bidi_component.id
         elif kind == "exception":
             self._seen.faults.append(
                 f"exception: {element.exception.type}: {element.exception.message}"

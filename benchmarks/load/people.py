@@ -12,7 +12,7 @@ from time import monotonic
 
 import numpy as np
 
-from nlwfa_core.experiment.recipe import Recipe, with_fields
+from nlwfa_core.experiment.recipe import FIELDS, Recipe, with_fields
 from pages.shared import navigation
 from pages.shared.sidebar import FIRST
 from tests.quick import QUICK
@@ -22,6 +22,7 @@ from .client import Seen, Session
 LINK = QUICK | {"epochs_factorisation": 60, "epochs_transitions": 30}
 RANKS, STRINGS = range(2, 9), range(300, 380, 20)
 PAGES = tuple(name for name in navigation.PAGES if name != navigation.FIRST)
+PICTURE = "explore.picture"
 TABLES = 3  # groups of a class that share their strings
 # Actions and their shares; people who do not train leave out the last.
 SHARES = {"rank": 0.55, "num_strings": 0.1, "page": 0.3, "train": 0.05}
@@ -126,6 +127,10 @@ class Person:
             )
         elif name == "train":
             await self.trains(session)
+        elif name == "rank" and PICTURE in session.components:
+            self._log.seconds["slider"].append(await self._drags(session))
+        elif name not in session.numbers:  # a page without this control
+            await self._goes(session, "data")
         else:
             values = [
                 value
@@ -135,6 +140,14 @@ class Person:
             self._log.seconds["slider"].append(
                 await session.set_number(name, int(self._rng.choice(values)))
             )
+
+    async def _drags(self, session: Session) -> float:
+        """Drag the cut of Explore's picture to another rank."""
+        ranks = [rank for rank in RANKS if str(rank) != session.query.get("rank")]
+        chosen = {"learner": FIRST.learning.learner, "objective": LINK["objective"]}
+        chosen |= {"linear": "SP", "linearRank": None, "scene": ""}
+        chosen |= {"rank": int(self._rng.choice(ranks))}
+        return await session.tell(PICTURE, "chosen", chosen)
 
     async def _goes(self, session: Session, page: str) -> None:
         self._log.seconds["page"].append(await session.visit(page))
@@ -146,9 +159,8 @@ class Person:
             await self._goes(session, "train")
         if "train.start" not in session.buttons:
             return  # this recipe has been trained
-        numbers = [name for name, value in LINK.items() if isinstance(value, int)]
-        chosen = {name: session.number(name) for name in (*numbers, "data_seed", "learning_seed")}
-        recipe = with_fields(FIRST, LINK | chosen)
+        chosen = {name: text for name, text in session.query.items() if name in FIELDS}
+        recipe = with_fields(FIRST, chosen)
         self._log.seconds["train"].append(await session.press("train.start"))
         self._log.asked[recipe.key()] = recipe
         with suppress(TimeoutError):

@@ -105,10 +105,11 @@ def explore(
     on_chosen: Callable[[], None],
     on_looks: Callable[[], None],
     on_room: Callable[[], None],
+    on_settings: Callable[[], None],
 ) -> Any:
     """Draw Explore. The state has "chosen": the rank, the learner, the objective, the linear
     learner and the linear rank that were chosen in it; and "looks": what is looked at, each of
-    `LOOKS`, "" for what is so at first.
+    `LOOKS`, "" for what is so at first. In one run it has "settings", whether they were opened.
 
     What changes comes in parts of its own: otherwise Streamlit would send the component's script
     again, too.
@@ -141,6 +142,7 @@ def explore(
         on_chosen_change=on_chosen,
         on_looks_change=on_looks,
         on_room_change=on_room,
+        on_settings_change=on_settings,
         on_train_change=_nothing,
         on_cancel_change=_nothing,
     )

@@ -55,23 +55,14 @@ def _names() -> list[str]:
 
 
 def hide_others() -> None:
-    """Hide all controls but the `shown_controls` by a style sheet, and draw a button to show them.
-    Hidden controls keep values.
+    """Draw the button that shows all controls or, if all are shown, fewer.
 
     Below a docked lesson, the sidebar is as high as the shown controls need.
     """
     names = shown_controls()
     if names:
-        selectors = ", ".join(f".st-key-{name}" for name in names)
-        boxes = (
-            ".stElementContainer, .stHorizontalBlock, .stColumn, .stExpander, "
-            "[data-testid=stLayoutWrapper]"
-        )
         height = "" if set(names) - {NO_CONTROLS} else f"--controls-height: {NO_CONTROLS_HEIGHT};"
-        st.html(
-            f"<style>.st-key-recipe :is({boxes}):not({selectors}):not(:has({selectors})) {{ "
-            f"display: none; }} .stApp {{ {height} }}</style>"
-        )
+        st.html(f"<style>.stApp {{ {height} }}</style>")
         st.button(
             "Show all controls", key="screen.all", type="tertiary", on_click=_show_all, args=(True,)
         )

@@ -3,19 +3,21 @@ has keys of recipe widgets.
 
 There is a widget for each field of the recipe's records that has an effect. What it looks like
 follows from the field's declaration (`records.Option`). A widget's key is the field's flat name and
-also the parameter in the address, so sidebar and address agree.
+also the parameter in the address, which has the values that are not those of the controls at first.
+
+Widgets are a third of what drawing a page costs, so those that nobody sees are not drawn: on pages
+that do not use them, in boxes that are closed, and in lessons. Their values stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from math import floor, log10
 from typing import Any
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from nlwfa_core import Recipe, RecipeError, limits
 from nlwfa_core.display.result_tables import as_sentence
@@ -82,7 +84,10 @@ VALUES = "controls.kept"
 CURRENT = "controls.current"
 HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
-STALE = "controls.stale"
+DRAWER = "controls.drawer"  # whether Explore's settings are open
+FOLDS = {
+    name: f"controls.{name}" for name in ("symbols", "held_out", "networks", "refinement")
+}  # boxes that can be closed -> their keys
 ENTRIES = "controls.entries"
 NUMBERS = "controls.num_strings"  # is it for uploads -> the last number of training strings
 # What pages do not use: the sidebar, which on Explore is a drawer, or all of it but *Share*.
@@ -100,84 +105,135 @@ SidebarState = tuple[Recipe, dict[str, Any]]
 Entry = tuple[tuple[str, str], ...]
 
 
-def recipe_controls() -> Recipe:
-    """Draw the sidebar.
+def recipe_controls(page: str, shown: Collection[str] = ()) -> Recipe:
+    """Draw what a page uses of the sidebar.
 
-    Returns its recipe, as `current()` then does; raises RecipeError if the values are not a valid
-    recipe.
+    Parameters
+    ----------
+    page : str
+    shown : collection of str
+        The controls to draw; if there are none, all.
+
+    Returns
+    -------
+    Recipe
+        The sidebar's recipe, which `current()` then returns, too.
+
+    Raises
+    ------
+    RecipeError
+        If the values are not a valid recipe.
     """
-    linked = _linked()
+    refused = _read_address()
     _restore()
     effective = _effective()
+    used = {*effective, *_of_part("hankel", FIRST_VALUES)}
+    _upload_fields(st.session_state.get("source", _default("source")))
     with st.sidebar, st.container(key="recipe"):
-        st.selectbox(
-            "Begin with",
-            list(PRESETS),
-            index=None,
-            format_func=lambda name: PRESETS[name][0],
-            key="controls.preset",
-            on_change=_apply_chosen_preset,
-            placeholder="Choose a preset",
-        )
-        _data_controls(effective)
-        _hankel_controls()
-        if "num_prefixes" not in effective:
-            st.caption("Networks trained by likelihood don't use it; Hankel and Explore show it.")
-        _learning_controls(effective)
+        if shown:
+            _shown_controls(page, [name for name in CONTROLS if name in used and name in shown])
+        elif _is_open(page):
+            _all_controls(effective)
         assignments.receipt()
-    values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
+    there = st.session_state.to_dict()
+    values = {
+        name: there[name] if name in there else _default(name)
+        for name in CONTROLS
+        if name in there or name in used
+    }
     st.session_state[VALUES] = values
     recipe = with_fields(FIRST, {}, values)
     st.session_state[CURRENT] = recipe
     st.session_state.setdefault(NUMBERS, {})[recipe.data.source == "upload"] = (
         recipe.data.num_strings
     )
-    values |= _linked_options(recipe, linked, values)
     st.session_state[HIDDEN] = _hidden_options(recipe, values)
-    st.session_state.pop(STALE, None)
-    _report_refused(linked, values)
+    _write_address({name: value for name, value in values.items() if name in used})
+    for name in refused.keys() & used:
+        url_parameters.report_refused(name, refused[name], values[name])
     return recipe
 
 
-def _linked() -> dict[str, str]:
-    """Return the fields that this session's link sets, flat name -> text.
+def _is_open(page: str) -> bool:
+    """Return whether a page shows the controls."""
+    mark = UNUSED.get(page)
+    return mark is None or (mark == "drawer" and st.session_state.get(DRAWER, False))
 
-    In the session's first run, set the controls of choices by them: which other controls there are
-    depends on these.
+
+def _shown_controls(page: str, names: list[str]) -> None:
+    if UNUSED.get(page) in (None, "drawer"):
+        for name in names:
+            _control(name, caption=False)
+
+
+def _all_controls(effective: list[str]) -> None:
+    st.selectbox(
+        "Begin with",
+        list(PRESETS),
+        index=None,
+        format_func=lambda name: PRESETS[name][0],
+        key="controls.preset",
+        on_change=_apply_chosen_preset,
+        placeholder="Choose a preset",
+    )
+    _data_controls(effective)
+    _hankel_controls()
+    if "num_prefixes" not in effective:
+        st.caption("Networks trained by likelihood don't use it; Hankel and Explore show it.")
+    _learning_controls(effective)
+
+
+def _read_address() -> dict[str, str]:
+    """Set the controls to the values of the address, in a session's first run and after Back; then
+    controls without a value there have their defaults, or what they had at that entry of the
+    history.
+
+    Returns the values that are refused, flat name -> text.
     """
-    if LINKED not in st.session_state:
-        st.session_state[LINKED] = {
-            name: st.query_params[name] for name in CONTROLS if name in st.query_params
-        }
-        st.session_state.update(_linked_choices())
-    values: dict[str, str] = st.session_state[LINKED]
-    return values
-
-
-def _linked_choices() -> dict[str, str]:
-    """Return the choices in the address that the sidebar offers: flat name -> value."""
-    return {
+    came_back = url_parameters.came_back()
+    if LINKED in st.session_state and not came_back:
+        return {}
+    st.session_state[LINKED] = True
+    entry = st.session_state.get(ENTRIES, {}).get(_entry()) if came_back else None
+    if entry is not None:
+        _forget_other(entry)
+        assignments.assign(entry)
+        return {}
+    linked = {
         name: st.query_params[name]
-        for name, offered in CHOICES.items()
-        if st.query_params.get(name) in offered
+        for name in CONTROLS
+        if name in st.query_params and name not in UPLOADS
     }
+    values = {name: _parsed(name, text) for name, text in linked.items()}
+    valid = {name: value for name, value in values.items() if value is not None}
+    if came_back:
+        _forget_other(valid)
+        assignments.assign(valid)
+    else:
+        st.session_state.update(valid)
+    return {name: linked[name] for name in linked.keys() - valid.keys()}
 
 
-def _linked_options(
-    recipe: Recipe, linked: Mapping[str, str], values: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the options that a link sets, that have no control now, but that other learners have,
-    except those that are not valid: flat name -> value.
-    """
-    options: dict[str, Any] = {}
-    for name in linked.keys() - values.keys():
-        for learner in HANKEL_LEARNERS:
-            with suppress(RecipeError):
-                text = {name: linked[name]}
-                other = with_fields(recipe, {"learner": learner}, {**values, **text})
-                if name in (effective := flat(other)) and name not in over_limit(other):
-                    options[name] = effective[name]
-    return options
+def _parsed(name: str, text: str) -> Any:
+    """Return the value that a text is for a field, None if its control does not accept it."""
+    if name in CHOICES:
+        return text if text in CHOICES[name] else None
+    kind = OPTIONS[name].kind
+    if kind is bool:
+        return {"true": True, "false": False}.get(text.lower())
+    if kind not in (int, float):
+        return text if len(text) <= _most_characters(name) else None
+    number = url_parameters.number(text, whole=kind is int)
+    smallest, largest = _bounds(name)
+    if number is None or (smallest is not None and number < smallest):
+        return None
+    return number if largest is None or number <= largest else None
+
+
+def _write_address(values: Mapping[str, Any]) -> None:
+    """Set the address to the values that are not those of the controls at first."""
+    texts = {name: str(value) if value != _default(name) else "" for name, value in values.items()}
+    url_parameters.put({name: texts.get(name, "") for name in CONTROLS if name not in UPLOADS})
 
 
 def _hidden_options(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,21 +280,6 @@ def _effective() -> list[str]:
         and (name in CHOICES or name in CONDITIONS or OPTIONS[name].kind is bool)
     }
     return list(flat(with_fields(FIRST, {}, choices)))
-
-
-def _report_refused(linked: dict[str, str], used: dict[str, Any]) -> None:
-    """Report once a session the values of a link that a control refuses, and for which Streamlit
-    uses the control's default.
-    """
-    for key in list(linked):
-        text = linked.pop(key)
-        value = used.get(key)
-        if value is None or (key in UPLOADS and not value):
-            continue  # the control is not drawn now, or the file is missing, which the page reports
-        with suppress(ValueError):
-            if text == str(value) or ("_" not in text and float(text) == value):
-                continue
-        url_parameters.report_refused(key, text, value)
 
 
 def remember_values() -> None:
@@ -314,6 +355,11 @@ def matrix() -> HankelRecipe:
     return of_learner(recipe, HANKEL_LEARNERS[0], hidden_options()).hankel
 
 
+def open_drawer(is_open: bool) -> None:
+    """Draw Explore's settings from now on, or no longer."""
+    st.session_state[DRAWER] = is_open
+
+
 def page_recipe(title: str, text: str) -> Recipe:
     """Draw a page's heading. Returns the sidebar's recipe."""
     recipe = current()
@@ -367,13 +413,6 @@ def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
         values = {name: FIRST_VALUES[name] for name in first} | values
     if forget:
         _forget_other(values)
-    for name in CONTROLS:
-        # A control that is not drawn now would read a link's old value when it appears. The browser
-        # keeps the address of those that are drawn, and Streamlit refuses to change it here.
-        if name in st.query_params:
-            with suppress(StreamlitAPIException):
-                del st.query_params[name]
-                st.session_state.setdefault(STALE, set()).add(name)
     refused = over_limit(recipe)
     assignments.assign(values | refused)
     for key, most in refused.items():
@@ -409,24 +448,16 @@ def apply_preset(name: str) -> None:
 
 
 def _restore() -> None:
-    """Restore the values of controls that were not drawn; after Back, the values that they had at
-    that entry of the history.
-    """
-    if url_parameters.came_back():
-        assignments.assign({name: _default(name) for name in CHOICES} | _linked_choices())
-        entry = st.session_state.get(ENTRIES, {}).get(_entry())
-        if entry is not None:
-            _forget_other(entry)
-            assignments.assign(entry)
+    """Restore the values of controls that were not drawn."""
+    there = st.session_state.to_dict()
     for key, value in st.session_state.get(VALUES, {}).items():
-        if key not in st.session_state:
+        if key not in there:
             st.session_state[key] = value
 
 
 def _data_controls(effective: list[str]) -> None:
     st.subheader("Strings", divider="grey")
     source = _control("source")
-    _upload_fields(source)
     names = [
         name
         for name in _of_part("data", effective)
@@ -443,11 +474,10 @@ def _data_controls(effective: list[str]) -> None:
             if value := st.session_state[name]:
                 text = as_sentence(f"{OPTIONS[name].title}: {uploads.label(value)}")
                 st.caption(escape_markdown(text.removesuffix(".")))
-        with st.expander("Symbols"):
-            _controls(*(name for name in SYMBOL_FIELDS if name in effective))
+        _folded("Symbols", "symbols", [name for name in SYMBOL_FIELDS if name in effective])
     _control("num_strings")
-    with st.expander("Held-out strings and seed"):
-        _controls("num_validation", "num_test", "data_seed")
+    held_out = ["num_validation", "num_test", "data_seed"]
+    _folded("Held-out strings and seed", "held_out", held_out)
 
 
 def _of_part(part: str, names: Iterable[str]) -> list[str]:
@@ -491,13 +521,19 @@ def _learning_controls(effective: list[str]) -> None:
     st.subheader("Learning", divider="grey")
     _controls(*(name for name in names if name not in (*NETWORKS, *REFINEMENT)))
     if networks:
-        with st.expander("Networks"):
-            _controls(*networks)
+        _folded("Networks", "networks", networks)
     if "refine" in names:
         _control("refine")
     if refinement:
-        with st.expander("Options of the refinement"):
-            _controls(*refinement)
+        _folded("Options of the refinement", "refinement", refinement)
+
+
+def _folded(title: str, name: str, names: Iterable[str]) -> None:
+    """Draw a box with controls, which has them while it is open."""
+    box = st.expander(title, key=FOLDS[name], on_change="rerun")
+    if box.open:
+        with box:
+            _controls(*names)
 
 
 def _controls(*names: str) -> None:
@@ -521,7 +557,6 @@ def _control(name: str, caption: bool = True) -> Any:
         "label": f"{title[0].upper()}{title[1:]}",
         "help": None if explained else entry.help,
         "key": name,
-        "bind": _binding(name, default),
     }
     if choices:
         words = list(choices)
@@ -539,21 +574,16 @@ def _control(name: str, caption: bool = True) -> Any:
         return st.checkbox(value=default, on_change=_follow_defaults, args=(name,), **shared)
     if entry.kind in (int, float):
         return _number(name, default, shared)
-    most = MOST_SYMBOLS if name == "alphabet" else MOST_CHARACTERS
-    return st.text_input(value=default, max_chars=most, **shared)
+    return st.text_input(value=default, max_chars=_most_characters(name), **shared)
+
+
+def _most_characters(name: str) -> int:
+    return MOST_SYMBOLS if name == "alphabet" else MOST_CHARACTERS
 
 
 def _number(name: str, default: float, shared: dict[str, Any]) -> float:
-    """Draw the control of a number.
-
-    The bounds are those of the field, both included: the record refuses a bound that is not.
-    """
     entry = OPTIONS[name]
-    bounds = entry.bounds
-    smallest = bounds.get("ge", bounds.get("gt"))
-    largest = bounds.get("le", bounds.get("lt"))
-    if entry.largest is not None:
-        largest = entry.largest
+    smallest, largest = _bounds(name)
     numbers = {"min_value": smallest, "max_value": largest, "value": default}
     typed = {key: None if number is None else entry.kind(number) for key, number in numbers.items()}
     if entry.kind is int:
@@ -561,6 +591,17 @@ def _number(name: str, default: float, shared: dict[str, Any]) -> float:
     # a tenth of the default's first digit
     step = 10.0 ** (floor(log10(abs(default))) - 1) if default else 0.01
     return st.number_input(step=step, format="%g", **typed, **shared)
+
+
+def _bounds(name: str) -> tuple[float | None, float | None]:
+    """Return the smallest and the largest number that a control takes.
+
+    They are those of the field, both included: the record refuses a bound that is not.
+    """
+    entry = OPTIONS[name]
+    bounds = entry.bounds
+    largest = bounds.get("le", bounds.get("lt")) if entry.largest is None else entry.largest
+    return bounds.get("ge", bounds.get("gt")), largest
 
 
 def _default(name: str) -> Any:
@@ -606,29 +647,6 @@ def _follow_source() -> None:
         return
     name = "num_strings"
     assignments.assign({name: st.session_state[NUMBERS].get(is_upload, _default(name))})
-
-
-def _binding(name: str, default: Any) -> str | None:
-    """Return how a control is bound to its parameter in the address.
-
-    A control that appears with a value set earlier (by a preset or a lesson) does not update the
-    browser's address, so the value is written there before the control is bound. Afterwards the
-    browser keeps the two equal, and Streamlit refuses this.
-    """
-    value = st.session_state.get(name)
-    if (
-        value not in (None, default)
-        and name not in st.query_params
-        and not url_parameters.came_back()
-    ):
-        with suppress(StreamlitAPIException):
-            st.query_params[name] = str(value)
-    if name in st.session_state.get(STALE, ()):
-        # This run began with another value in the address, and a bound control would take it.
-        return None
-    kind = OPTIONS[name].kind
-    is_number = kind in (int, float)
-    return url_parameters.number_binding(name, kind is int) if is_number else "query-params"
 
 
 def check_settable(recipe: Recipe) -> None:

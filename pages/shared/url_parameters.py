@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Literal
 
@@ -61,12 +62,16 @@ def set_value(name: str, text: str) -> None:
 
 def write(*names: str) -> None:
     """Write these parameters into the address."""
-    for name in names:
-        if text := value(name):
-            if st.query_params.get(name) != text:
-                st.query_params[name] = text
-        elif name in st.query_params:
-            del st.query_params[name]
+    put({name: value(name) for name in names})
+
+
+def put(texts: Mapping[str, str]) -> None:
+    """Set parameters of the address, name -> text; one with an empty text is removed."""
+    there = st.query_params.to_dict()
+    if new := {name: text for name, text in texts.items() if text and there.get(name) != text}:
+        st.query_params.update(new)
+    for name in [name for name, text in texts.items() if not text and name in there]:
+        del st.query_params[name]
 
 
 def number_binding(name: str, whole: bool) -> Literal["query-params"] | None:
@@ -77,14 +82,21 @@ def number_binding(name: str, whole: bool) -> Literal["query-params"] | None:
     OverflowError for an infinite number, and reads 1_0 as 10 and 2.5 as 2.
     """
     text = st.query_params.get(name, "")
-    if not text or (
-        NUMBER.fullmatch(text) and math.isfinite(float(text)) and not (whole and float(text) % 1)
-    ):
+    if not text or number(text, whole) is not None:
         return "query-params"
     # the input is bound already: it was drawn in a run before
     with suppress(StreamlitAPIException):
         del st.query_params[name]
     return None
+
+
+def number(text: str, whole: bool) -> float | None:
+    """Read a number, a whole one if `whole`; None if the text is none, or infinite."""
+    if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        return None
+    if not whole:
+        return float(text)
+    return int(float(text)) if float(text) % 1 == 0 else None
 
 
 def report_refused(name: str, text: str, used: object) -> None:

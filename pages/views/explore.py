@@ -113,6 +113,7 @@ def picture(context: Context) -> None:
         on_chosen=_take_chosen,
         on_looks=_take_looks,
         on_room=_enter,
+        on_settings=_open_settings,
     )
     st.session_state[SEEN] = True
     url_parameters.write(*VIEW)
@@ -391,6 +392,10 @@ def _take_looks() -> None:
                 continue
             if not VIEW[name] or text in ("", *VIEW[name]):
                 url_parameters.set_value(name, text)
+
+
+def _open_settings() -> None:
+    sidebar.open_drawer(st.session_state[COMPONENT].get("settings") is True)
 
 
 def _enter() -> None:

@@ -23,7 +23,7 @@ from nlwfa_core import Recipe
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.learning.learners import LEARNERS
-from pages.shared import visitor_runs
+from pages.shared import sidebar, visitor_runs
 from pages.shared.context import Context
 from pages.shared.navigation import PAGES
 from tests import quick
@@ -71,6 +71,8 @@ config.set_option("client.showErrorDetails", "full")
 def open_lab(page: str = "explore", **parameters: Any) -> AppTest:
     """A session of its own, as from a link to a page with these parameters."""
     app = AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_SECONDS)
+    for key in (sidebar.DRAWER, *sidebar.FOLDS.values()):  # so that all controls are drawn
+        app.session_state[key] = True
     app.query_params.update({name: str(value) for name, value in parameters.items()})
     return go(app, page)
 

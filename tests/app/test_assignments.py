@@ -55,6 +55,7 @@ def test_a_lesson_begins_with_its_strings_whatever_a_training_asks_meanwhile(
 def test_what_is_chosen_after_an_assignment_stays() -> None:
     app = open_lab("learn", **QUICK)
     app.button(key="learn.lesson.hankel-matrix").click().run()
+    go(app, "data").button(key="screen.all").click().run()
     app.number_input(key="rank").set_value(3).run()
     assert recipe_of(app).learning.rank == 3
     app.button(key="lesson.mine").click().run()

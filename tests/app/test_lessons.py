@@ -194,6 +194,7 @@ def test_a_closed_lesson_gives_back_what_was_set_before_it():
     mine = recipe_of(app)
     go(app, "learn").button(key="learn.lesson.dyck").click().run()
     assert recipe_of(app) != mine and "matrix" not in app.query_params
+    go(app, "explore").button(key="screen.all").click().run()
     app.number_input(key="rank").set_value(2).run()
     app.button(key="lesson.close").click().run()
     assert recipe_of(app) == mine and not complaints(app)

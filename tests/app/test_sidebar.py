@@ -21,8 +21,10 @@ from pages.shared.navigation import PAGES
 from pages.shared.sidebar import (
     CHOICES,
     CONTROLS,
+    DRAWER,
     FIRST,
     FIRST_VALUES,
+    FOLDS,
     NETWORKS,
     UNUSED,
     check_settable,
@@ -36,10 +38,13 @@ from tests.waiting import PATIENCE_SECONDS
 # AppTest takes the lines as a script of their own, where no name of this file is known
 def sidebar_of(recipe):
     """A script that sets the sidebar to a recipe, and draws it."""
+    import streamlit as st
+
     from pages.shared import sidebar
 
+    st.session_state.update(dict.fromkeys(sidebar.FOLDS.values(), True))
     sidebar.set_recipe(recipe)
-    sidebar.recipe_controls()
+    sidebar.recipe_controls("data")
 
 
 @st.composite
@@ -74,7 +79,7 @@ def test_the_sidebar_says_the_recipe_that_it_was_set_to(recipe: Recipe) -> None:
 @given(recipes())
 @settings(max_examples=15)
 def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
-    assert recipe_of(open_lab("learn", **flat(recipe))) == recipe
+    assert recipe_of(open_lab("data", **flat(recipe))) == recipe
 
 
 @given(recipes())
@@ -96,7 +101,7 @@ def control_keys(app: AppTest) -> set[str | None]:
 def test_a_learner_that_needs_boundary_symbols_is_given_them_and_hidden_controls_keep_values() -> (
     None
 ):
-    app = open_lab("learn", learner="SP", statistic="factor", objective="hankel")
+    app = open_lab("data", learner="SP", statistic="factor", objective="hankel")
     assert not recipe_of(app).hankel.bounded
     app.selectbox(key="refine").set_value("hankel").run()
     app.number_input(key="epochs_refinement").set_value(7).run()
@@ -115,7 +120,7 @@ def test_a_learner_that_needs_boundary_symbols_is_given_them_and_hidden_controls
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_sets_every_control(preset: str) -> None:
     app = open_lab(
-        "learn",
+        "data",
         num_strings=300,
         rank=2,
         num_test=40,
@@ -125,8 +130,8 @@ def test_a_preset_sets_every_control(preset: str) -> None:
         num_states=3,
     )
     app.selectbox(key="controls.preset").set_value(preset).run()
-    assert not complaints(app)
     wanted = PRESETS[preset][1]
+    assert all("No file has been uploaded" in told for told in complaints(app)), complaints(app)
     assert recipe_of(app) == wanted
     if wanted.learning.needs_hankel:  # otherwise these have no effect, and no control
         assert app.number_input(key="num_prefixes").value == wanted.hankel.num_prefixes
@@ -141,14 +146,14 @@ def test_a_button_on_the_learn_page_sets_every_control(name: str) -> None:
 
 
 def test_a_preset_can_be_changed_and_leaves_the_change_alone() -> None:
-    app = open_lab("learn")
+    app = open_lab("data")
     app.selectbox(key="controls.preset").set_value("paper-dyck").run()
     app.number_input(key="rank").set_value(4).run()
     assert recipe_of(go(app, "data")).learning.rank == 4
 
 
 def test_hidden_controls_keep_what_they_said() -> None:
-    app = open_lab("learn", objective="hankel")
+    app = open_lab("data", objective="hankel")
     app.selectbox(key="learner").set_value("fac.non").run()
     app.number_input(key="epochs_factorisation").set_value(77).run()
     app.number_input(key="split_probability").set_value(0.1).run()
@@ -173,7 +178,7 @@ RATES = {"rate_factorisation", "rate_transitions", "schedule"}
 def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_their_values() -> (
     None
 ):
-    app = open_lab("learn", **QUICK, learner="both.non", optimizer="adamax", rate_factorisation=0.5)
+    app = open_lab("data", **QUICK, learner="both.non", optimizer="adamax", rate_factorisation=0.5)
     assert control_keys(app) & set(NETWORKS) == set(NETWORKS) - {"tolerance"}
     app.selectbox(key="optimizer").set_value("lbfgs").run()
     assert control_keys(app) & set(NETWORKS) == set(NETWORKS) - RATES
@@ -198,7 +203,7 @@ def test_only_the_options_of_the_chosen_optimiser_are_drawn_and_the_others_keep_
 
 
 def test_a_default_follows_the_field_on_which_it_depends_and_a_chosen_value_stays() -> None:
-    app = open_lab("learn", **QUICK)
+    app = open_lab("data", **QUICK)
     for refine, epochs in (
         ("hankel", CONVERGED_EPOCHS),
         ("likelihood", LIKELIHOOD_EPOCHS),
@@ -212,7 +217,7 @@ def test_a_default_follows_the_field_on_which_it_depends_and_a_chosen_value_stay
     app.selectbox(key="refine").set_value("hankel").run()
     assert recipe_of(app).learning.epochs_refinement == 7
     for refine, epochs in (("hankel", CONVERGED_EPOCHS), ("likelihood", LIKELIHOOD_EPOCHS)):
-        app = open_lab("learn", objective="hankel", refine=refine)
+        app = open_lab("data", objective="hankel", refine=refine)
         assert recipe_of(app).learning.epochs_refinement == epochs
     assert not complaints(app)
 
@@ -223,7 +228,7 @@ def test_a_default_follows_the_field_on_which_it_depends_and_a_chosen_value_stay
     ids=str,
 )
 def test_a_link_says_only_what_differs_from_the_first_recipe(parameters: dict[str, Any]) -> None:
-    app = open_lab("learn", **parameters)
+    app = open_lab("data", **parameters)
     assert recipe_of(app) == with_fields(FIRST, parameters, FIRST_VALUES)
     assert {name: app.query_params[name] for name in app.query_params if name in FIELDS} == {
         name: str(value) for name, value in parameters.items()
@@ -242,7 +247,7 @@ def test_a_visitor_without_a_link_begins_with_the_network_and_the_matrix_of_expl
 def test_a_bound_that_is_not_allowed_itself_and_layers_that_do_not_fit_are_refused_in_words() -> (
     None
 ):
-    app = open_lab("learn", **QUICK, tolerance=1)
+    app = open_lab("data", **QUICK, tolerance=1)
     assert complaints(app) == ["tolerance must be below 1; got 1.0"]
     app.number_input(key="tolerance").set_value(0.5).run()
     app.text_input(key="hidden").set_value("2,2").run()
@@ -308,7 +313,7 @@ def test_a_mangled_link_falls_back_to_the_defaults(parameters: dict[str, str]) -
 
 def test_what_a_link_asks_for_in_vain_is_said_once() -> None:
     app = open_lab(
-        "learn", rank="abc", learner="XX", source="mars", num_strings=300, split_probability=0.25
+        "data", rank="abc", learner="XX", source="mars", num_strings=300, split_probability=0.25
     )
     said = complaints(app)
     assert len(said) == 3
@@ -343,14 +348,14 @@ NO_RANKS = (
 
 @pytest.mark.parametrize("text", NO_RANKS)
 def test_a_number_that_is_none_is_replaced_and_reported(text: str) -> None:
-    app = open_lab("learn", rank=text)
+    app = open_lab("data", rank=text)
     said = f'"rank = {text[:40]}" in this link is not valid; {FIRST.learning.rank} is used instead.'
     assert complaints(app) == [said] and recipe_of(app).learning.rank == FIRST.learning.rank
     assert "rank" not in app.query_params
 
 
 def test_after_a_number_that_is_none_another_can_be_written() -> None:
-    app = open_lab("learn", rank=NO_RANKS[0])
+    app = open_lab("data", rank=NO_RANKS[0])
     assert len(complaints(app)) == 1
     app.number_input(key="rank").set_value(7).run()
     assert recipe_of(app).learning.rank == 7 and not complaints(app)
@@ -362,7 +367,7 @@ def test_no_number_of_a_link_raises(text: str) -> None:
     options = {"objective": "hankel", "refine": "likelihood"}
     wanted = flat(with_fields(FIRST, options, FIRST_VALUES))
     numbers = [name for name, value in wanted.items() if isinstance(value, int | float)]
-    app = open_lab("learn", **options, **dict.fromkeys(numbers, text))
+    app = open_lab("data", **options, **dict.fromkeys(numbers, text))
     recipe = recipe_of(app)
     used = flat(recipe)
     assert (
@@ -377,7 +382,7 @@ def undo(app):
 
 
 def test_nothing_is_undone_at_first():
-    assert open_lab("learn", **QUICK).button(key="undo").disabled
+    assert open_lab("data", **QUICK).button(key="undo").disabled
 
 
 def test_changes_are_taken_back_one_by_one_on_any_page():
@@ -416,7 +421,7 @@ def test_what_was_undone_can_be_done_again_until_something_else_changes():
 
 
 def test_a_preset_is_taken_back_with_hidden_controls():
-    app = open_lab("learn", **QUICK | {"learner": "both.non", "epochs_factorisation": 77})
+    app = open_lab("data", **QUICK | {"learner": "both.non", "epochs_factorisation": 77})
     app.selectbox(key="learner").set_value("SP").run()
     before = recipe_of(app)
     app.selectbox(key="controls.preset").set_value("verbs").run()
@@ -429,7 +434,7 @@ def test_a_preset_is_taken_back_with_hidden_controls():
 
 
 def test_after_an_undo_a_new_change_can_be_undone():
-    app = open_lab("learn", **QUICK)
+    app = open_lab("data", **QUICK)
     app.number_input(key="rank").set_value(5).run()
     undo(app)
     app.number_input(key="rank").set_value(7).run()
@@ -462,7 +467,7 @@ def test_a_change_in_words(after, text):
 
 
 def test_controls_have_the_label_and_the_help_of_their_field() -> None:
-    app = open_lab("learn", learner="both.non", objective="hankel", refine="likelihood")
+    app = open_lab("data", learner="both.non", objective="hankel", refine="likelihood")
     widgets = {
         widget.key: widget
         for widget in (*app.number_input, *app.selectbox, *app.text_input)
@@ -511,11 +516,29 @@ def test_a_value_comes_back_with_the_refinement_that_has_it():
     assert recipe_of(app).learning.tolerance_refinement == 0.02
 
 
-def test_pages_hide_what_they_do_not_use_of_the_sidebar_and_keep_its_values() -> None:
-    app = open_lab("train", **QUICK | {"rank": 4})
+def test_pages_draw_only_what_they_use_of_the_sidebar_and_keep_its_values() -> None:
+    app = open_lab("train", **QUICK | {"rank": 4, "split_probability": 0.25})
     for page, hides in (("train", False), ("practice", True), ("history", True), ("data", False)):
         go(app, page)
         marks = [node for node in app.get("html") if node.proto.body == "<i></i>"]
         assert len(marks) == hides, page
-        assert app.number_input(key="rank").value == recipe_of(app).learning.rank == 4
+        assert bool(control_keys(app)) is not hides, page
+        assert recipe_of(app).learning.rank == 4 and app.query_params["rank"] == "4"
+        assert app.query_params["split_probability"] == "0.25"
+    assert app.number_input(key="rank").value == 4
     assert set(UNUSED) <= set(PAGES)
+
+
+def test_boxes_and_the_drawer_have_controls_while_they_are_open() -> None:
+    app = open_lab(**QUICK | {"num_test": 60})
+    assert {"num_test", "starts", "rank"} <= control_keys(app)
+    app.session_state[FOLDS["held_out"]] = False
+    app.run()
+    assert "num_test" not in control_keys(app) and "rank" in control_keys(app)
+    app.session_state[DRAWER] = False
+    app.run()
+    assert not control_keys(app)
+    assert recipe_of(app).data.num_test == 60 and app.query_params["num_test"] == "60"
+    app.session_state[DRAWER] = app.session_state[FOLDS["held_out"]] = True
+    app.run()
+    assert app.number_input(key="num_test").value == 60 and not complaints(app)

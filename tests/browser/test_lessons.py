@@ -129,6 +129,7 @@ def test_back_eight_times_returns_the_way_one_came(page: Page, lab: str) -> None
     for path, rank in (("hankel", 4), ("train", 3), ("predict", 7)):
         go(page, path)
         write(page, "rank", rank)
+        expect(page).to_have_url(re.compile(rf"\brank={rank}\b"))
         leaves(path)
     go(page, "learn")
     leaves("learn")
