@@ -113,7 +113,7 @@ def visit_first(page: Page, lab: str, path: str = "", **parameters: Any) -> None
     """
     visit(page, lab, path, **parameters)
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
-    expect(keyed(page, "rank").locator("input")).to_have_value(str(parameters["rank"]))
+    expect(keyed(page, "share")).to_have_count(1)
     expect(page.get_by_role("link", name="Explore", exact=True)).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
