@@ -135,12 +135,9 @@ def recipe_controls(page: str, shown: Collection[str] = ()) -> Recipe:
         elif _is_open(page):
             _all_controls(effective)
         assignments.receipt()
-    there = st.session_state.to_dict()
-    values = {
-        name: there[name] if name in there else _default(name)
-        for name in CONTROLS
-        if name in there or name in used
-    }
+    there = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
+    absent = [name for name in CONTROLS if name in used and name not in there]
+    values = there | {name: _default(name) for name in absent}
     st.session_state[VALUES] = values
     recipe = with_fields(FIRST, {}, values)
     st.session_state[CURRENT] = recipe
@@ -449,9 +446,8 @@ def apply_preset(name: str) -> None:
 
 def _restore() -> None:
     """Restore the values of controls that were not drawn."""
-    there = st.session_state.to_dict()
     for key, value in st.session_state.get(VALUES, {}).items():
-        if key not in there:
+        if key not in st.session_state:
             st.session_state[key] = value
 
 

@@ -85,10 +85,10 @@ def picture(context: Context) -> None:
     trained = " ".join([context.hankel_key, objective, *keys])
     matrix = (context.data, context.hankel, context.svd)
     text = computed(_picture, context.hankel_key, *matrix)
-    first, rest = computed(_trained, trained, *matrix, trained, found=found)
+    first, rest = computed(_trained, trained, *matrix, trained, found)
     further = "null"
     if MAX_RANK < (_linear_rank() or 0) <= most_linear(context.hankel, context.svd):
-        further = computed(_further, trained, *matrix, trained, found=found, rank=_linear_rank())
+        further = computed(_further, trained, *matrix, trained, found, rank=_linear_rank())
     answer = components.explore(
         COMPONENT,
         {
@@ -310,7 +310,7 @@ def _further(
     data: Data, hankel: HankelMatrix, svd: TruncatedSVD, trained: str, found: Keys, rank: int
 ) -> str:
     """Return the linear model of a rank that is sent alone, as JSON."""
-    runs = computed(_influences, trained, data, found=found)
+    runs = computed(_influences, trained, data, found)
     return _json(further_payload(data, hankel, svd, rank, runs))
 
 
@@ -339,7 +339,7 @@ def _trained(
         }
         for learner in NETWORKS
     }
-    runs = computed(_influences, trained, data, found=found)
+    runs = computed(_influences, trained, data, found)
     margins = margins_payload(runs, hankel, svd, data)
     models = trained_payload(results)
     first = {
