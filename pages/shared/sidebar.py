@@ -553,6 +553,7 @@ def _control(name: str, caption: bool = True) -> Any:
         "label": f"{title[0].upper()}{title[1:]}",
         "help": None if explained else entry.help,
         "key": name,
+        "persist_state": "session",  # what is not drawn keeps its value
     }
     if choices:
         words = list(choices)

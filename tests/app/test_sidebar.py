@@ -530,8 +530,15 @@ def test_pages_draw_only_what_they_use_of_the_sidebar_and_keep_its_values() -> N
 
 
 def test_boxes_and_the_drawer_have_controls_while_they_are_open() -> None:
-    app = open_lab(**QUICK | {"num_test": 60})
+    app = open_lab(**QUICK)
+    app.session_state[FOLDS["held_out"]] = False
+    app.run()
+    app.session_state["num_test"] = 70  # as a preset does
+    app.run()
+    app.session_state[FOLDS["held_out"]] = True
+    app.run()
     assert {"num_test", "starts", "rank"} <= control_keys(app)
+    app.number_input(key="num_test").set_value(60).run()
     app.session_state[FOLDS["held_out"]] = False
     app.run()
     assert "num_test" not in control_keys(app) and "rank" in control_keys(app)

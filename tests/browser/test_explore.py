@@ -494,3 +494,23 @@ def test_linear_models_by_likelihood_are_trained_in_the_picture_and_more_of_them
     cut(page).press("ArrowRight")
     cut(page).press("ArrowRight")
     expect(upper.get_by_role("button", name="Train 5 to 8 states")).to_be_visible()
+
+
+def test_settings_are_drawn_while_they_are_open(page: Page, lab: str) -> None:
+    visit(page, lab, rank=3, num_test=200)
+    expect(page.locator(".explore .lane.upper .scored")).to_contain_text("TV")
+    assert not keyed(page, "rank").count()
+    page.get_by_role("button", name="More settings").click()
+    expect(keyed(page, "rank").locator("input")).to_have_value("3")
+    assert not keyed(page, "num_test").count()
+    page.get_by_text("Held-out strings and seed").click()
+    expect(keyed(page, "num_test").locator("input")).to_have_value("200")
+    keyed(page, "num_test").locator("input").fill("150")
+    keyed(page, "num_test").locator("input").press("Enter")
+    expect(page).to_have_url(re.compile("num_test=150"))
+    page.get_by_role("button", name="Fewer settings").click()
+    expect(keyed(page, "rank")).to_have_count(0)
+    cut(page).press("ArrowRight")  # what is not drawn keeps its value, and follows
+    expect(page).to_have_url(re.compile("rank=4.*num_test=150|num_test=150.*rank=4"))
+    page.get_by_role("button", name="More settings").click()
+    expect(keyed(page, "rank").locator("input")).to_have_value("4")
