@@ -46,7 +46,7 @@ from nlwfa_core.records import options_of
 from nlwfa_core.sources.tomita import LANGUAGES
 from pages.shared import assignments, uploads, url_parameters
 from pages.shared.navigation import navigation
-from pages.shared.widgets import escape_markdown
+from pages.shared.widgets import escape_markdown, opened
 
 # The recipe with which a visitor begins, and the values of all its controls: the matrix is shown,
 # though networks that are trained by likelihood do not read it. A link contains the fields that
@@ -526,8 +526,7 @@ def _learning_controls(effective: list[str]) -> None:
 
 def _folded(title: str, name: str, names: Iterable[str]) -> None:
     """Draw a box with controls, which has them while it is open."""
-    box = st.expander(title, key=FOLDS[name], on_change="rerun")
-    if box.open:
+    if box := opened(title, FOLDS[name]):
         with box:
             _controls(*names)
 

@@ -161,11 +161,11 @@ def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
         st.caption(f"{icon} {escape_markdown(f'{learner}, {summary}.')}")
 
 
-def opened(title: str, icon: str, key: str) -> Any:
+def opened(title: str, key: str, icon: str | None = None) -> Any:
     """Draw a list that opens. Returns its container, or None while it is closed: what is in it is
     neither made nor sent then.
     """
-    box = st.expander(title, icon=f":material/{icon}:", key=key, on_change="rerun")
+    box = st.expander(title, icon=icon and f":material/{icon}:", key=key, on_change="rerun")
     return box if box.open else None
 
 

@@ -523,14 +523,14 @@ def matrix(wfa: WFA) -> None:
     )
     panels = panels_payload(hankel, svd, alphabet, MatrixChoice())
     components.panels("build.panels", {"basis": identity, "id": identity, **panels})
-    with st.expander("As a table", icon=":material/table:"):
+    if table := widgets.opened("As a table", "build.as_table", "table"):
         labels = [alphabet.decode(word) for word in hankel.basis.prefixes]
         frame = pd.DataFrame(
             hankel.block.toarray(),
             columns=[alphabet.decode(word) for word in hankel.basis.suffixes],
         )
         frame.insert(0, "prefix", labels)
-        st.dataframe(
+        table.dataframe(
             widgets.written_frame(frame, EXACT),
             hide_index=True,
             key="build.table",
@@ -759,6 +759,12 @@ def _merged(wfa: WFA, size: int, seed: int) -> Stages:
     return merging_stages(Sample(draws.words, draws.counts, wfa.alphabet), MAX_STATES)
 
 
+def _exports(draft: Draft) -> tuple[dict[str, bytes], bytes]:
+    """Return an automaton in all forms, name of a file -> content, and a zip archive of them."""
+    contents = automaton_files(draft)
+    return contents, zipped(contents)
+
+
 def files() -> None:
     """Draw the upload of an automaton, and downloads in all forms that can express it."""
     left, right = st.columns(2)
@@ -774,8 +780,7 @@ def files() -> None:
         uploads.refusal("build.upload")
     with right:
         st.markdown("**Export**")
-        contents = automaton_files(_draft())
-        archive = zipped(contents)
+        contents, archive = computed(_exports, _draft().link_text(), _draft())
         st.download_button(
             "All formats, in a zip archive",
             archive,

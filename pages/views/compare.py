@@ -708,7 +708,7 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     widgets.note_list([f"{name}: {text}" for name in health for text in health[name].notes])
     if len(named) > 2:
         # a chart in a closed list would be drawn too: a second or two without a graphics card
-        lines = widgets.opened("One line for each run", "stacked_line_chart", "compare.lines")
+        lines = widgets.opened("One line for each run", "compare.lines", "stacked_line_chart")
         if lines:
             with lines:
                 _lines(named)

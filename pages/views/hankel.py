@@ -206,7 +206,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             "views. Each point is a prefix, too; "
             "those with similar rows are near each other. Click to pin a prefix and see the count."
         )
-    if table := widgets.opened("As a table", "table", "hankel.as_table"):
+    if table := widgets.opened("As a table", "hankel.as_table", "table"):
         with table:
             _table(matrix, payload, cell or window or {"row": 0, "column": 0})
 
@@ -382,7 +382,7 @@ def rank_cut(context: Context, symbol: int) -> None:
     page = {"basis": key, "id": f"{key} {symbol}", "byState": by_state}
     components.panels("hankel.panels", panels | page)
     st.markdown(numerical_rank_sentence(svd, hankel))
-    if table := widgets.opened("The values", "table", "hankel.values"):
+    if table := widgets.opened("The values", "hankel.values", "table"):
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
         columns = {
             "singular value": svd.singular_values,

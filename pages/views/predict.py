@@ -145,7 +145,7 @@ def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
         return
     if LEVEL in st.query_params:  # of a link
         st.session_state.setdefault(MIX, True)
-    if box := widgets.opened("Who says what next in a mixture", "merge", MIX):
+    if box := widgets.opened("Who says what next in a mixture", MIX, "merge"):
         with box:
             _shares_in(parts, data, word)
 
@@ -238,7 +238,7 @@ def _states_and_calculation(
 @st.fragment
 def sampler(data: Data, models: Mapping[str, Model]) -> None:
     """Draw strings from one model, with warnings if its scores are not probabilities."""
-    if box := widgets.opened("Draw strings from a model", "casino", "predict.draw"):
+    if box := widgets.opened("Draw strings from a model", "predict.draw", "casino"):
         with box:
             _draw_controls(data, models)
 
