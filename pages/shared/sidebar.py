@@ -205,9 +205,7 @@ def _read_address() -> dict[str, str]:
     valid = {name: value for name, value in values.items() if value is not None}
     if came_back:
         _forget_other(valid)
-        assignments.assign(valid)
-    else:
-        st.session_state.update(valid)
+    assignments.assign(valid)
     return {name: linked[name] for name in linked.keys() - valid.keys()}
 
 
@@ -545,7 +543,9 @@ def _control(name: str, caption: bool = True) -> Any:
     """
     entry = OPTIONS[name]
     choices = CHOICES.get(name, {})
-    default = _default(name)
+    # What a browser begins with if it sees the control only in the run after this, when nothing
+    # is set anew.
+    now = st.session_state.get(name, _default(name))
     explained = any(choices.values())
     title = entry.title
     shared: dict[str, Any] = {
@@ -558,7 +558,7 @@ def _control(name: str, caption: bool = True) -> Any:
         words = list(choices)
         value = st.selectbox(
             options=words,
-            index=words.index(default),
+            index=words.index(now),
             on_change=_follow_defaults,
             args=(name,),
             **shared,
@@ -567,24 +567,25 @@ def _control(name: str, caption: bool = True) -> Any:
             st.caption(as_sentence(choices[value].removesuffix(".")))
         return value
     if entry.kind is bool:
-        return st.checkbox(value=default, on_change=_follow_defaults, args=(name,), **shared)
+        return st.checkbox(value=now, on_change=_follow_defaults, args=(name,), **shared)
     if entry.kind in (int, float):
-        return _number(name, default, shared)
-    return st.text_input(value=default, max_chars=_most_characters(name), **shared)
+        return _number(name, now, shared)
+    return st.text_input(value=now, max_chars=_most_characters(name), **shared)
 
 
 def _most_characters(name: str) -> int:
     return MOST_SYMBOLS if name == "alphabet" else MOST_CHARACTERS
 
 
-def _number(name: str, default: float, shared: dict[str, Any]) -> float:
+def _number(name: str, now: float, shared: dict[str, Any]) -> float:
     entry = OPTIONS[name]
     smallest, largest = _bounds(name)
-    numbers = {"min_value": smallest, "max_value": largest, "value": default}
+    numbers = {"min_value": smallest, "max_value": largest, "value": now}
     typed = {key: None if number is None else entry.kind(number) for key, number in numbers.items()}
     if entry.kind is int:
         return st.number_input(**typed, **shared)
-    # a tenth of the default's first digit
+    default = _default(name)
+    # a tenth of its first digit
     step = 10.0 ** (floor(log10(abs(default))) - 1) if default else 0.01
     return st.number_input(step=step, format="%g", **typed, **shared)
 
