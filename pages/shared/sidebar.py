@@ -152,9 +152,12 @@ def recipe_controls(page: str, shown: Collection[str] = ()) -> Recipe:
 
 
 def _is_open(page: str) -> bool:
-    """Return whether a page shows the controls."""
-    mark = UNUSED.get(page)
-    return mark is None or (mark == "drawer" and st.session_state.get(DRAWER, False))
+    """Return whether a page shows the controls. In a lesson there is no drawer: they stand below
+    its text.
+    """
+    if UNUSED.get(page) == "drawer":
+        return st.session_state.get(DRAWER, False) or bool(url_parameters.value("lesson"))
+    return page not in UNUSED
 
 
 def _shown_controls(page: str, names: list[str]) -> None:

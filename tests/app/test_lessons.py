@@ -205,6 +205,15 @@ def test_a_closed_lesson_gives_back_what_was_set_before_it():
     assert recipe_of(app).learning.rank == 2
 
 
+def test_on_explore_all_controls_can_be_shown_in_a_lesson():
+    app = open_lab(lesson="dyck", step=2)
+    app.session_state[sidebar.DRAWER] = False
+    app.run()
+    assert not [field for field in app.number_input if field.key == "rank"]
+    app.button(key="screen.all").click().run()
+    assert app.number_input(key="rank").value == recipe_of(app).learning.rank
+
+
 def test_a_closed_lesson_leaves_strings_that_were_chosen_meanwhile():
     app = open_lab("learn", **QUICK)
     app.button(key="learn.lesson.hankel-matrix").click().run()
