@@ -24,7 +24,6 @@ from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 MAX_BYTES = 60 * 2**20  # above server.maxMessageSize
-CACHED_RUNS = 2  # as in the browser's cache of messages: global.maxCachedMessageAge
 PATIENCE = 60.0
 # number fields, and key -> element id of buttons, text fields and components
 Drawn = tuple[dict[str, NumberInput], dict[str, str], dict[str, str], dict[str, str]]
@@ -85,7 +84,7 @@ class Session:
         self._pages: dict[str, str] = {}
         self._page = ""
         self._cached: dict[str, tuple[ForwardMsg, int]] = {}
-        self._runs = 0
+        self._runs = self._cached_runs = 0
         self._drawn: Drawn = {}, {}, {}, {}
         self._finished = asyncio.Event()
         self._fragments: dict[str, asyncio.Task[None]] = {}
@@ -244,6 +243,8 @@ class Session:
             self._drawn = {}, {}, {}, {}
             self._runs += 1
             self._page = message.new_session.page_script_hash
+            # as the browser's cache of messages
+            self._cached_runs = message.new_session.config.max_cached_message_age
         elif kind == "navigation":
             pages = message.navigation.app_pages
             self._pages = {
@@ -279,7 +280,7 @@ class Session:
             self._cached = {
                 name: entry
                 for name, entry in self._cached.items()
-                if entry[1] > self._runs - CACHED_RUNS
+                if entry[1] > self._runs - self._cached_runs
             }
             self._finished.set()
         elif status == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
