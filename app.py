@@ -56,7 +56,7 @@ def draw() -> None:
         sidebar.hide_unused(name)
         recipe = sidebar.recipe_controls(name, share_link.shown_controls())
         with st.sidebar:
-            share_link.hide_others()
+            share_link.show_all_control()
         # in a lesson the few controls of its step come first
         with st.sidebar if open_lesson.place() else pinned:
             pins.pin_controls(recipe)

@@ -103,7 +103,7 @@ async def member(
                 seconds, task = await _answer(measured, first, number, task)
             elif what == "page":
                 seconds = await second.visit(str(rng.choice(PAGES)))
-            elif "rank" in second.numbers:
+            elif "rank" in second.page.numbers:
                 ranks = [rank for rank in RANKS if rank != second.number("rank")]
                 seconds = await second.set_number("rank", int(rng.choice(ranks)))
             else:
@@ -121,7 +121,7 @@ async def _answer(
     key = BANK[KIND].task(task).question.key
     assert key is not None
     seconds = await session.submit(f"{name}.check", {f"{name}.entry": key.best})
-    if f"{name}.check" not in session.buttons:
+    if f"{name}.check" not in session.page.buttons:
         measured.acknowledged.add((student, task))
     await session.press("practice.next")
     return seconds, task + 1
@@ -189,7 +189,9 @@ async def _teacher_locks(measured: Measured, address: str, teacher: str) -> None
     async with Session(address, measured.seen, {"class": measured.code}, cookie()) as session:
         await session.visit("classroom")
         await session.press("class.join_button")
-        assert "class.leave_now" not in session.buttons, "a new browser has joined a locked session"
+        assert "class.leave_now" not in session.page.buttons, (
+            "a new browser has joined a locked session"
+        )
 
 
 async def _attackers(
@@ -278,7 +280,7 @@ async def _queues(address: str, code: str, mine: str) -> AsyncIterator[None]:
     ) as session:
         await session.visit("train")
         for _ in range(10):
-            if "train.start" in session.buttons:
+            if "train.start" in session.page.buttons:
                 await session.press("train.start")
                 yield
             await session.set_number("learning_seed", secrets.randbelow(10**6))
@@ -318,7 +320,7 @@ async def _searches(address: str, code: str, mine: str) -> AsyncIterator[None]:
     async with Session(address, Seen(), LINK, mine) as session:
         await session.visit("history")
         yield
-        for key in [key for key in session.texts if key.startswith("history.")]:
+        for key in [key for key in session.page.texts if key.startswith("history.")]:
             await session.type_text(key, " ".join(secrets.token_hex(3) for _ in range(1000)))
             yield
 

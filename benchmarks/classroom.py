@@ -88,7 +88,7 @@ async def teach(room: Class, students: int, moves: int) -> None:
                     await session.press("class.open")
                     room.code = session.query["class"]
                     room.opened.set()
-                assert "class.reveal" in session.buttons, "this is not the teacher's page"
+                assert "class.reveal" in session.page.buttons, "this is not the teacher's page"
                 session.fragment_seconds = room.board_seconds
                 if not room.moved.is_set():
                     await lead(room, session, students, moves)
@@ -155,14 +155,14 @@ async def _answer(room: Class, session: Session, student: int, task: int) -> int
     Returns the number of that.
     """
     name = f"exercise.{KIND.replace('-', '_')}_{task}"
-    if f"{name}.check" in session.buttons:
+    if f"{name}.check" in session.page.buttons:
         key = BANK[KIND].task(task).question.key
         assert key is not None
         errors = len(room.seen.errors)
         room.answer_seconds.append(
             await session.submit(f"{name}.check", {f"{name}.entry": key.best})
         )
-        if len(room.seen.errors) == errors and f"{name}.check" not in session.buttons:
+        if len(room.seen.errors) == errors and f"{name}.check" not in session.page.buttons:
             room.acknowledged.add((student, task))
     await session.press("practice.next")
     return task + 1

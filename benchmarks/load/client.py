@@ -25,8 +25,6 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 MAX_BYTES = 60 * 2**20  # above server.maxMessageSize
 PATIENCE = 60.0
-# number fields, and key -> element id of buttons, text fields and components
-Drawn = tuple[dict[str, NumberInput], dict[str, str], dict[str, str], dict[str, str]]
 UNFORESEEN = "Something went wrong here"  # `pages.shared.widgets`
 
 
@@ -47,6 +45,16 @@ class Seen:
     errors: list[str] = field(default_factory=list)
     messages: int = 0
     num_bytes: int = 0
+
+
+@dataclass
+class Drawn:
+    """What is on a page: number fields by their keys; of all others, key -> element id."""
+
+    numbers: dict[str, NumberInput] = field(default_factory=dict)
+    buttons: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    components: dict[str, str] = field(default_factory=dict)
 
 
 class Session:
@@ -74,18 +82,15 @@ class Session:
         self._headers = {"Cookie": cookie} if cookie else {}
         self.fragment_seconds: list[float] = []
         self.is_idle = False
-        self.texts: dict[str, str] = {}  # key -> element id of a text field
         self._address, self._seen = f"{address}/_stcore/stream", seen
         self.query = {name: str(value) for name, value in query.items()}
-        self.numbers: dict[str, NumberInput] = {}  # by the widget's key
-        self.buttons: dict[str, str] = {}  # key -> element id
-        self.components: dict[str, str] = {}  # the same
+        self.page = Drawn()  # after the last run that has ended
         self._values: dict[str, WidgetState] = {}
         self._pages: dict[str, str] = {}
         self._page = ""
         self._cached: dict[str, tuple[ForwardMsg, int]] = {}
         self._runs = self._cached_runs = 0
-        self._drawn: Drawn = {}, {}, {}, {}
+        self._drawn = Drawn()
         self._finished = asyncio.Event()
         self._fragments: dict[str, asyncio.Task[None]] = {}
         self._fragment_done = asyncio.Event()
@@ -123,7 +128,7 @@ class Session:
 
     async def set_number(self, key: str, value: int) -> float:
         """Change a number field, and return the seconds until the page is drawn again."""
-        widget = self.numbers[key]
+        widget = self.page.numbers[key]
         self._values[widget.id] = _number(widget, value)
         if widget.query_param_key:
             self.query[widget.query_param_key] = str(value)
@@ -134,20 +139,20 @@ class Session:
         again.
         """
         state = WidgetState(
-            id=_make_trigger_id(self.components[key], "events"),
+            id=_make_trigger_id(self.page.components[key], "events"),
             json_trigger_value=json.dumps([{"event": event, "value": value}]),
         )
         return await self._run(trigger=state)
 
     async def press(self, key: str) -> float:
         """Press a button, and return the seconds until the page is drawn again."""
-        return await self._run(trigger=WidgetState(id=self.buttons[key], trigger_value=True))
+        return await self._run(trigger=WidgetState(id=self.page.buttons[key], trigger_value=True))
 
     async def type_text(self, key: str, text: str) -> float:
         """Fill in a text field that stands in no form, and return the seconds until the page is
         drawn again.
         """
-        name = self.texts[key]
+        name = self.page.texts[key]
         self._values[name] = WidgetState(id=name, string_value=text)
         return await self._run()
 
@@ -157,13 +162,13 @@ class Session:
         Returns the seconds until the page is drawn again.
         """
         for field_key, text in texts.items():
-            name = self.texts[field_key]
+            name = self.page.texts[field_key]
             self._values[name] = WidgetState(id=name, string_value=text)
         return await self.press(key)
 
     def number(self, key: str) -> int:
         """Return the value of a number field."""
-        widget = self.numbers[key]
+        widget = self.page.numbers[key]
         state = self._values.get(widget.id)
         return (
             state.int_value
@@ -240,7 +245,7 @@ class Session:
         if kind == "new_session" and not message.metadata.run.fragment_ids:
             self._stop_fragments()
             self.is_idle = False
-            self._drawn = {}, {}, {}, {}
+            self._drawn = Drawn()
             self._runs += 1
             self._page = message.new_session.page_script_hash
             # as the browser's cache of messages
@@ -273,8 +278,11 @@ class Session:
         self._fragment_done.set()
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
             self.is_idle = True
-            self.numbers, self.buttons, self.texts, self.components = self._drawn
-            here = {*(widget.id for widget in self.numbers.values()), *self.texts.values()}
+            self.page = self._drawn
+            here = {
+                *(widget.id for widget in self.page.numbers.values()),
+                *self.page.texts.values(),
+            }
             # The browser sends the state of the widgets on the page and forgets all others.
             self._values = {name: state for name, state in self._values.items() if name in here}
             self._cached = {
@@ -291,17 +299,17 @@ class Session:
         kind = element.WhichOneof("type")
         if kind == "number_input":
             widget = element.number_input
-            self._drawn[0][_key(widget.id)] = widget
+            self._drawn.numbers[_key(widget.id)] = widget
             if widget.set_value or widget.id not in self._values:
                 self._values[widget.id] = _number(
                     widget, widget.value if widget.set_value else widget.default
                 )
         elif kind == "text_input":
-            self._drawn[2][_key(element.text_input.id)] = element.text_input.id
+            self._drawn.texts[_key(element.text_input.id)] = element.text_input.id
         elif kind == "button":
-            self._drawn[1][_key(element.button.id)] = element.button.id
+            self._drawn.buttons[_key(element.button.id)] = element.button.id
         elif kind == "bidi_component":
-            self._drawn[3][_key(element.bidi_component.id)] = element.bidi_component.id
+            self._drawn.components[_key(element.bidi_component.id)] = element.bidi_component.id
         elif kind == "exception":
             self._seen.faults.append(
                 f"exception: {element.exception.type}: {element.exception.message}"

@@ -127,9 +127,9 @@ class Person:
             )
         elif name == "train":
             await self.trains(session)
-        elif name == "rank" and PICTURE in session.components:
+        elif name == "rank" and PICTURE in session.page.components:
             self._log.seconds["slider"].append(await self._drags(session))
-        elif name not in session.numbers:  # a page without this control
+        elif name not in session.page.numbers:  # a page without this control
             await self._goes(session, "data")
         else:
             values = [
@@ -157,7 +157,7 @@ class Person:
         """Go to the Train page, train the sidebar's recipe, and watch until it is done."""
         if self._page != "train":
             await self._goes(session, "train")
-        if "train.start" not in session.buttons:
+        if "train.start" not in session.page.buttons:
             return  # this recipe has been trained
         chosen = {name: text for name, text in session.query.items() if name in FIELDS}
         recipe = with_fields(FIRST, chosen)

@@ -54,15 +54,15 @@ def _names() -> list[str]:
     return names
 
 
-def hide_others() -> None:
-    """Draw the button that shows all controls or, if all are shown, fewer.
+def show_all_control() -> None:
+    """Draw the button that shows all controls or, where a link or a step has asked for all, fewer.
 
     Below a docked lesson, the sidebar is as high as the shown controls need.
     """
     names = shown_controls()
     if names:
-        height = "" if set(names) - {NO_CONTROLS} else f"--controls-height: {NO_CONTROLS_HEIGHT};"
-        st.html(f"<style>.stApp {{ {height} }}</style>")
+        if not set(names) - {NO_CONTROLS}:
+            st.html(f"<style>.stApp {{ --controls-height: {NO_CONTROLS_HEIGHT}; }}</style>")
         st.button(
             "Show all controls", key="screen.all", type="tertiary", on_click=_show_all, args=(True,)
         )

@@ -2,11 +2,11 @@
 has keys of recipe widgets.
 
 There is a widget for each field of the recipe's records that has an effect. What it looks like
-follows from the field's declaration (`records.Option`). A widget's key is the field's flat name and
-also the parameter in the address, which has the values that are not those of the controls at first.
+follows from the field's declaration (`records.Option`). A widget's key is the field's flat name.
+The address has a parameter of that name while the value is not the one with which the lab begins.
 
 Widgets are a third of what drawing a page costs, so those that nobody sees are not drawn: on pages
-that do not use them, in boxes that are closed, and in lessons. Their values stay.
+that do not use them, in closed expanders, and in lessons. Their values stay.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ CURRENT = "controls.current"
 HIDDEN = "controls.hidden"
 LINKED = "controls.linked"
 DRAWER = "controls.drawer"  # whether Explore's settings are open
-FOLDS = {
+EXPANDERS = {
     name: f"controls.{name}" for name in ("symbols", "held_out", "networks", "refinement")
-}  # boxes that can be closed -> their keys
+}  # the sidebar's expanders -> their keys
 ENTRIES = "controls.entries"
 NUMBERS = "controls.num_strings"  # is it for uploads -> the last number of training strings
 # What pages do not use: the sidebar, which on Explore is a drawer, or all of it but *Share*.
@@ -130,9 +130,10 @@ def recipe_controls(page: str, shown: Collection[str] = ()) -> Recipe:
     used = {*effective, *_of_part("hankel", FIRST_VALUES)}
     _upload_fields(st.session_state.get("source", _default("source")))
     with st.sidebar, st.container(key="recipe"):
-        if shown:
-            _shown_controls(page, [name for name in CONTROLS if name in used and name in shown])
-        elif _is_open(page):
+        if shown and UNUSED.get(page) in (None, "drawer"):
+            for name in [name for name in CONTROLS if name in used and name in shown]:
+                _control(name, caption=False)
+        elif not shown and _is_open(page):
             _all_controls(effective)
         assignments.receipt()
     there = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
@@ -152,18 +153,12 @@ def recipe_controls(page: str, shown: Collection[str] = ()) -> Recipe:
 
 
 def _is_open(page: str) -> bool:
-    """Return whether a page shows the controls. In a lesson there is no drawer: they stand below
-    its text.
+    """Return whether a page shows all controls. In a lesson, Explore has no drawer, and the
+    controls follow the lesson's text.
     """
     if UNUSED.get(page) == "drawer":
         return st.session_state.get(DRAWER, False) or bool(url_parameters.value("lesson"))
     return page not in UNUSED
-
-
-def _shown_controls(page: str, names: list[str]) -> None:
-    if UNUSED.get(page) in (None, "drawer"):
-        for name in names:
-            _control(name, caption=False)
 
 
 def _all_controls(effective: list[str]) -> None:
@@ -229,7 +224,7 @@ def _parsed(name: str, text: str) -> Any:
 
 
 def _write_address(values: Mapping[str, Any]) -> None:
-    """Set the address to the values that are not those of the controls at first."""
+    """Set the address to the values that are not those with which the lab begins."""
     texts = {name: str(value) if value != _default(name) else "" for name, value in values.items()}
     url_parameters.put({name: texts.get(name, "") for name in CONTROLS if name not in UPLOADS})
 
@@ -353,8 +348,8 @@ def matrix() -> HankelRecipe:
     return of_learner(recipe, HANKEL_LEARNERS[0], hidden_options()).hankel
 
 
-def open_drawer(is_open: bool) -> None:
-    """Draw Explore's settings from now on, or no longer."""
+def set_drawer(is_open: bool) -> None:
+    """Remember whether Explore's settings are open."""
     st.session_state[DRAWER] = is_open
 
 
@@ -471,10 +466,10 @@ def _data_controls(effective: list[str]) -> None:
             if value := st.session_state[name]:
                 text = as_sentence(f"{OPTIONS[name].title}: {uploads.label(value)}")
                 st.caption(escape_markdown(text.removesuffix(".")))
-        _folded("Symbols", "symbols", [name for name in SYMBOL_FIELDS if name in effective])
+        _expander("Symbols", "symbols", [name for name in SYMBOL_FIELDS if name in effective])
     _control("num_strings")
     held_out = ["num_validation", "num_test", "data_seed"]
-    _folded("Held-out strings and seed", "held_out", held_out)
+    _expander("Held-out strings and seed", "held_out", held_out)
 
 
 def _of_part(part: str, names: Iterable[str]) -> list[str]:
@@ -518,16 +513,16 @@ def _learning_controls(effective: list[str]) -> None:
     st.subheader("Learning", divider="grey")
     _controls(*(name for name in names if name not in (*NETWORKS, *REFINEMENT)))
     if networks:
-        _folded("Networks", "networks", networks)
+        _expander("Networks", "networks", networks)
     if "refine" in names:
         _control("refine")
     if refinement:
-        _folded("Options of the refinement", "refinement", refinement)
+        _expander("Options of the refinement", "refinement", refinement)
 
 
-def _folded(title: str, name: str, names: Iterable[str]) -> None:
-    """Draw a box with controls, which has them while it is open."""
-    if box := opened(title, FOLDS[name]):
+def _expander(title: str, name: str, names: Iterable[str]) -> None:
+    """Draw an expander with controls, which are drawn while it is open."""
+    if box := opened(title, EXPANDERS[name]):
         with box:
             _controls(*names)
 
@@ -546,8 +541,7 @@ def _control(name: str, caption: bool = True) -> Any:
     """
     entry = OPTIONS[name]
     choices = CHOICES.get(name, {})
-    # What a browser begins with if it sees the control only in the run after this, when nothing
-    # is set anew.
+    # A browser that first sees the control in the next run begins with this value.
     now = st.session_state.get(name, _default(name))
     explained = any(choices.values())
     title = entry.title

@@ -395,7 +395,7 @@ def _take_looks() -> None:
 
 
 def _open_settings() -> None:
-    sidebar.open_drawer(st.session_state[COMPONENT].get("settings") is True)
+    sidebar.set_drawer(st.session_state[COMPONENT].get("settings") is True)
 
 
 def _enter() -> None:

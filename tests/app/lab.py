@@ -71,7 +71,7 @@ config.set_option("client.showErrorDetails", "full")
 def open_lab(page: str = "explore", **parameters: Any) -> AppTest:
     """A session of its own, as from a link to a page with these parameters."""
     app = AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_SECONDS)
-    for key in (sidebar.DRAWER, *sidebar.FOLDS.values()):  # so that all controls are drawn
+    for key in (sidebar.DRAWER, *sidebar.EXPANDERS.values()):  # draw all controls
         app.session_state[key] = True
     app.query_params.update({name: str(value) for name, value in parameters.items()})
     return go(app, page)

@@ -22,9 +22,9 @@ from pages.shared.sidebar import (
     CHOICES,
     CONTROLS,
     DRAWER,
+    EXPANDERS,
     FIRST,
     FIRST_VALUES,
-    FOLDS,
     NETWORKS,
     UNUSED,
     check_settable,
@@ -42,7 +42,7 @@ def sidebar_of(recipe):
 
     from pages.shared import sidebar
 
-    st.session_state.update(dict.fromkeys(sidebar.FOLDS.values(), True))
+    st.session_state.update(dict.fromkeys(sidebar.EXPANDERS.values(), True))
     sidebar.set_recipe(recipe)
     sidebar.recipe_controls("data")
 
@@ -79,7 +79,8 @@ def test_the_sidebar_says_the_recipe_that_it_was_set_to(recipe: Recipe) -> None:
 @given(recipes())
 @settings(max_examples=15)
 def test_a_link_sets_the_recipe_that_it_says(recipe: Recipe) -> None:
-    assert recipe_of(open_lab("data", **flat(recipe))) == recipe
+    for page in ("learn", "data"):  # without controls, and with them
+        assert recipe_of(open_lab(page, **flat(recipe))) == recipe
 
 
 @given(recipes())
@@ -531,21 +532,21 @@ def test_pages_draw_only_what_they_use_of_the_sidebar_and_keep_its_values() -> N
 
 def test_boxes_and_the_drawer_have_controls_while_they_are_open() -> None:
     app = open_lab(**QUICK)
-    app.session_state[FOLDS["held_out"]] = False
+    app.session_state[EXPANDERS["held_out"]] = False
     app.run()
     app.session_state["num_test"] = 70  # as a preset does
     app.run()
-    app.session_state[FOLDS["held_out"]] = True
+    app.session_state[EXPANDERS["held_out"]] = True
     app.run()
     assert {"num_test", "starts", "rank"} <= control_keys(app)
     app.number_input(key="num_test").set_value(60).run()
-    app.session_state[FOLDS["held_out"]] = False
+    app.session_state[EXPANDERS["held_out"]] = False
     app.run()
     assert "num_test" not in control_keys(app) and "rank" in control_keys(app)
     app.session_state[DRAWER] = False
     app.run()
     assert not control_keys(app)
     assert recipe_of(app).data.num_test == 60 and app.query_params["num_test"] == "60"
-    app.session_state[DRAWER] = app.session_state[FOLDS["held_out"]] = True
+    app.session_state[DRAWER] = app.session_state[EXPANDERS["held_out"]] = True
     app.run()
     assert app.number_input(key="num_test").value == 60 and not complaints(app)
