@@ -74,14 +74,11 @@ class Session:
     ----------
     fragment_seconds : list of float
         How long each part that refreshes itself took, from asking to the last message.
-    is_idle : bool
-        Whether the page has been drawn to its end.
     """
 
     def __init__(self, address: str, seen: Seen, query: dict[str, Any], cookie: str = "") -> None:
         self._headers = {"Cookie": cookie} if cookie else {}
         self.fragment_seconds: list[float] = []
-        self.is_idle = False
         self._address, self._seen = f"{address}/_stcore/stream", seen
         self.query = {name: str(value) for name, value in query.items()}
         self.page = Drawn()  # after the last run that has ended
@@ -92,6 +89,7 @@ class Session:
         self._runs = self._cached_runs = 0
         self._drawn = Drawn()
         self._finished = asyncio.Event()
+        self._finished.set()
         self._fragments: dict[str, asyncio.Task[None]] = {}
         self._fragment_done = asyncio.Event()
         self._lost: str | None = None
@@ -121,6 +119,11 @@ class Session:
     def watches(self) -> bool:
         """Return whether a part of the page refreshes itself, as it does during training."""
         return bool(self._fragments)
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether the page has been drawn to its end."""
+        return self._finished.is_set()
 
     async def visit(self, page: str = "") -> float:
         """Open a page, by its name in the address. Returns the seconds until it is drawn."""
@@ -177,11 +180,16 @@ class Session:
         )
 
     async def _run(self, page: str | None = None, trigger: WidgetState | None = None) -> float:
-        if self._lost:
-            raise ConnectionError(self._lost)
+        # A page that draws itself, as it does after a training, is waited for; otherwise its end
+        # would be taken for the answer, and each later answer for that of the action before.
+        await self._finish()
         self._finished.clear()
         started = perf_counter()
         await self._send(page, trigger)
+        await self._finish()
+        return perf_counter() - started
+
+    async def _finish(self) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._finished.wait()
@@ -190,7 +198,6 @@ class Session:
             raise
         if self._lost:
             raise ConnectionError(self._lost)
-        return perf_counter() - started
 
     async def _send(
         self, page: str | None = None, trigger: WidgetState | None = None, fragment: str = ""
@@ -234,6 +241,9 @@ class Session:
 
     def _take(self, message: ForwardMsg) -> None:
         if message.ref_hash:
+            if message.ref_hash not in self._cached:
+                self._end("the server referred to a message that the browser had forgotten")
+                return
             cached, _ = self._cached[message.ref_hash]
             metadata = message.metadata
             message = ForwardMsg()
@@ -244,7 +254,7 @@ class Session:
         kind = message.WhichOneof("type")
         if kind == "new_session" and not message.metadata.run.fragment_ids:
             self._stop_fragments()
-            self.is_idle = False
+            self._finished.clear()
             self._drawn = Drawn()
             self._runs += 1
             self._page = message.new_session.page_script_hash
@@ -277,7 +287,6 @@ class Session:
     def _end_run(self, status: int) -> None:
         self._fragment_done.set()
         if status == ForwardMsg.FINISHED_SUCCESSFULLY:
-            self.is_idle = True
             self.page = self._drawn
             here = {
                 *(widget.id for widget in self.page.numbers.values()),
@@ -288,7 +297,7 @@ class Session:
             self._cached = {
                 name: entry
                 for name, entry in self._cached.items()
-                if entry[1] > self._runs - self._cached_runs
+                if self._runs - entry[1] <= self._cached_runs
             }
             self._finished.set()
         elif status == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
