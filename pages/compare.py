@@ -4,8 +4,8 @@ reference models.
 
 import streamlit as st
 
-from pages.shared import pins, score_tables, widgets
-from pages.shared.context import page_context
+from pages.shared import last_result, pins, score_tables, widgets
+from pages.shared.context import Context, page_context
 from pages.views import compare as view
 
 context = page_context(
@@ -24,14 +24,22 @@ sweep = view.sweep_controls(context)
 grid = view.possible(context.recipe, sweep)
 outcomes = view.train(grid)
 named = view.named_runs(sweep, outcomes, shown_runs)
-if not outcomes:
+last = None if outcomes else view.last_grid(sweep)
+if not outcomes and pins.pinned() and named:
+    with pinned_pair:
+        view.pair(context, named, shown_runs, "wer")
+if not outcomes and last is None:
     score_tables.score_table(references, "compare.references")
-    if pins.pinned() and named:
-        with pinned_pair:
-            view.pair(context, named, shown_runs, "wer")
     widgets.room_for_results()
     st.stop()
-with st.container(key="compare.results"):
+with st.container(key=last_result.AREA):
+    with st.container():  # so that what follows keeps its place
+        if last is not None:
+            sweep, outcomes = last
+            view.note(sweep, context.recipe)
+            context, named = Context(sweep.base), view.named_runs(sweep, outcomes, {})
+        else:
+            view.remember(sweep, outcomes)
     view.curves(context, sweep, outcomes)
     by = view.choice(context.recipe, sweep)
     outcomes = view.with_criteria(outcomes, context.recipe, by)
@@ -42,6 +50,7 @@ with st.container(key="compare.results"):
     with verdict:
         view.verdict(named, by)
     view.records(context, named)
-    with pinned_pair if pins.pinned() else st.container():
-        view.pair(context, named, shown_runs, by)
+    if last is None or not pins.pinned():
+        with pinned_pair if pins.pinned() else st.container():
+            view.pair(context, named, {} if last else shown_runs, by)
     view.conventions(named, by)

@@ -37,15 +37,14 @@ def seen() -> Context | None:
     return None
 
 
-def note(before: Context, recipe: Recipe) -> None:
+def note(before: Recipe, recipe: Recipe, title: str = "") -> None:
     """Draw a line on whose result is drawn in grey, in place of a recipe's, with a button that
-    leads back to it.
+    leads back to it. The result is called by its title, by default the recipe's.
     """
-    title = escape_markdown(before.recipe.title)
+    title = escape_markdown(title or before.title)
     with st.container(horizontal=True, vertical_alignment="center", key="last_result"):
         st.markdown(
-            f"The last result: **{title}**. Changed since: "
-            f"{describe_change(before.recipe, recipe)}.",
+            f"The last result: **{title}**. Changed since: {describe_change(before, recipe)}.",
             width="content",
         )
         st.button(
@@ -53,5 +52,5 @@ def note(before: Context, recipe: Recipe) -> None:
             key="last_result.back",
             type="tertiary",
             on_click=sidebar.set_recipe,
-            args=(before.recipe,),
+            args=(before,),
         )

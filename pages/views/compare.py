@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
@@ -49,6 +50,7 @@ from nlwfa_core.metrics.score_table import CRITERIA, FLAT_WINS, METRICS, RANK_ME
 from nlwfa_core.sources.names import RANDOM
 from pages.shared import (
     contents,
+    last_result,
     pins,
     score_tables,
     share_link,
@@ -66,7 +68,7 @@ Name = TypeVar("Name", str, Point)  # of a run
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 SEEDS = {False: "the learning only", True: "the strings too"}
-OPENING = "compare.opening"
+OPENING, LAST = "compare.opening", "compare.last"
 # the file that a chart's camera button saves
 SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}
 
@@ -332,6 +334,30 @@ def _again(*recipes: Recipe) -> None:
 
 def _duration(seconds: float) -> str:
     return f"{max(seconds, 1):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def remember(sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
+    """Remember that the session has seen these runs of a grid."""
+    st.session_state[LAST] = sweep, {point: one.recipe for point, one in outcomes.items()}
+
+
+def last_grid(sweep: Grid) -> tuple[Grid, dict[Point, Outcome]] | None:
+    """Return the grid that the session saw last, with its runs; None if there is none, if it has
+    the same base recipe, or if its strings are no longer on this server.
+    """
+    before: tuple[Grid, dict[Point, Recipe]] | None = st.session_state.get(LAST)
+    if before is None or before[0].base == sweep.base:
+        return None
+    with suppress(RecipeError):
+        if Context(before[0].base).data is not None:
+            runs = {point: run for point, one in before[1].items() if (run := outcome(one))}
+            return (before[0], runs) if runs else None
+    return None
+
+
+def note(last: Grid, recipe: Recipe) -> None:
+    """Draw a line on whose runs are drawn in grey, in place of a recipe's."""
+    last_result.note(last.base, recipe, listed(last.learners))
 
 
 def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:

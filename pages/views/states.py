@@ -231,7 +231,7 @@ def picture_controls(context: Context, shown: Context) -> Picture:
     """
     with st.container():
         if shown is not context:
-            last_result.note(shown, context.recipe)
+            last_result.note(shown.recipe, context.recipe)
     left, middle, right = st.columns([4, 6, 1.4])
     with left.container(key="states.learner"):
         learner = st.segmented_control(

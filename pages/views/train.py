@@ -184,7 +184,7 @@ def origin(context: Context, shown: Context | None) -> None:
         if shown is context:
             training.another_seed(context.recipe)
         elif shown is not None:
-            last_result.note(shown, context.recipe)
+            last_result.note(shown.recipe, context.recipe)
 
 
 def course(shown: Context | None) -> None:

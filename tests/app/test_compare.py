@@ -119,6 +119,21 @@ def test_curves_against_the_number_of_strings():
     assert "SP, k = 2, 300 strings" in app.selectbox(key="compare.model").options
 
 
+def test_settings_without_runs_keep_the_last_curves_until_they_have_their_own():
+    query = QUICK | {"data_seed": 47, "learner": "SP", "rank": 2, "learners": "SP", "ranks": 2}
+    app = trained(open_lab("compare", **query), "compare.start")
+    before = figure(app, "compare.curves")
+    app.number_input(key="num_strings").set_value(280).run()
+    assert figure(app, "compare.curves") == before
+    assert any("The last result: **SP**" in entry.value for entry in app.main.markdown)
+    trained(app, "compare.start")
+    assert figure(app, "compare.curves") != before
+    assert not any(button.key == "last_result.back" for button in app.button)
+    app.number_input(key="num_strings").set_value(260).run()
+    app.button(key="last_result.back").click().run()
+    assert recipe_of(app).data.num_strings == 280 and not complaints(app)
+
+
 def test_a_file_has_no_more_strings_than_it_has():
     app = open_lab(
         "compare",
