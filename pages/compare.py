@@ -16,13 +16,16 @@ context = page_context(
 )
 verdict = st.container(key="compare.verdict")
 references = context.reference_scores
-shown_runs = view.side_by_side(context.recipe)
+# What comes and goes is drawn in containers, so that the results keep their place.
+with st.container():
+    shown_runs = view.side_by_side(context.recipe)
 pinned_pair = st.container(key="compare.pinned_pair")
 
 st.subheader("Learners", anchor=False)
-sweep = view.sweep_controls(context)
-grid = view.possible(context.recipe, sweep)
-outcomes = view.train(grid)
+with st.container():
+    sweep = view.sweep_controls(context)
+    grid = view.possible(context.recipe, sweep)
+    outcomes = view.train(grid)
 named = view.named_runs(sweep, outcomes, shown_runs)
 last = None if outcomes else view.last_grid(sweep)
 if not outcomes and pins.pinned() and named:
@@ -33,7 +36,7 @@ if not outcomes and last is None:
     widgets.room_for_results()
     st.stop()
 with st.container(key=last_result.AREA):
-    with st.container():  # so that what follows keeps its place
+    with st.container():
         if last is not None:
             sweep, outcomes = last
             view.note(sweep, context.recipe)

@@ -54,7 +54,7 @@ PAGES = {
     "train": ("train.scores.table",),
     "states": ("states.walk", "states.pca", "states.graph"),
     "predict": ("predict.next",),
-    "compare": ("compare.curves", "compare.runs", "compare.pair"),
+    "compare": ("compare.curves",),
 }
 # What is changed on each: the key of a control of the sidebar, and its new value.
 CHANGES = (("rank", 4), ("num_strings", 280))
@@ -64,9 +64,9 @@ def visit_trained(page: Page, lab: str, path: str) -> None:
     visit(page, lab, path, num_strings=300, num_validation=40, num_test=40, learner="SP", rank=3)
     if path == "compare":
         keyed(page, "compare.start").get_by_role("button").click()
-    trained(page, path)
     for key in PAGES[path]:
-        expect(keyed(page, key)).to_be_visible()
+        expect(keyed(page, key)).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
+    trained(page, path)
 
 
 def trained(page: Page, path: str) -> None:
