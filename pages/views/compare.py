@@ -357,7 +357,7 @@ def last_grid(sweep: Grid) -> tuple[Grid, dict[Point, Outcome]] | None:
 
 def note(last: Grid, recipe: Recipe) -> None:
     """Draw a line on whose runs are drawn in grey, in place of a recipe's."""
-    last_result.note(last.base, recipe, listed(last.learners))
+    last_result.note(last.base, recipe, f"the curves of {listed(last.learners)}")
 
 
 def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
