@@ -81,10 +81,10 @@ def most(name: str) -> int:
 
 
 def ceiling(name: str) -> int:
-    """Return the largest value that a stored recipe or model may have.
+    """Return the largest value of the limit `name` that a stored recipe or model may have.
 
-    It may come from a server that allows more, or from before a limit was lowered, so the default
-    is accepted too.
+    It may have been stored on a server that allows more, or before the limit was lowered, so values
+    up to the default are accepted too.
     """
     return max(LIMITS[name].default, IN_FORCE[name])
 

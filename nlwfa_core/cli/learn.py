@@ -267,7 +267,7 @@ def _read_training(
 
     read, notes = read_sample(path, reading, max_distinct, symbols.declared)
     alphabet = symbols.known_in(read)
-    if alphabet.unknown is None:
+    if alphabet.unknown is None:  # no symbol stands for others
         return read, notes
     sample = read.in_alphabet(alphabet)
     return sample, (

@@ -176,8 +176,8 @@ def approximation_error(hankel: HankelMatrix, rest: Matrix, choice: MatrixChoice
 
 
 def matrix_name(hankel: HankelMatrix, name: str) -> str:
-    """Write the name of a matrix whose norm is meant: its rows are multiplied by √W if they have
-    weights.
+    """Return how to write the matrix `name` whose norm is taken: with √W in front of it if its rows
+    have weights.
 
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> matrix_name(estimate_hankel(["ab"], select_basis(["ab"], 2, 2)), "H_λ")

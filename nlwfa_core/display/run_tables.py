@@ -231,7 +231,7 @@ def diagnostics_table(run: Run) -> Table:
         return {}
     values = {field: run.diagnostics.get(field) for field in DIAGNOSTIC_TITLES}
     numbers = {field: None if value is None else float(value) for field, value in values.items()}
-    length = run.diagnostics.get("short_length")
+    length = run.diagnostics.get("short_length")  # named in the text of one of them
     cells = [
         (value, format_diagnostic(field, value, length, run.rank))
         for field, value in numbers.items()

@@ -639,7 +639,7 @@ def _teachers_session(connection: sa.Connection, code: str, token: str) -> dict[
     session = _find(connection, code)
     if session is None or not hmac.compare_digest(session["teacher"], _digest(token)):
         raise RecipeError(
-            f"Only the teacher of the class session {code[:20]} can do this: open the "
+            f"There is no class session {code[:20]}, or this link is not its teacher's: open the "
             "teacher's link."
         )
     return session

@@ -105,13 +105,13 @@ def complete(
 def _least_squares(
     H: sparse.csr_array, pattern: sparse.csr_array, R: FloatArray, ridge: float
 ) -> FloatArray:
-    """Solve for the best L, shape (num_rows, k), given R: one k × k system of normal equations per
-    row.
+    """Minimise Σ (H_ij − L_i · R_j)² + ridge · ‖L‖² over the cells (i, j) of `pattern`, given R;
+    return L, shape (num_rows, k). H is 0 in all other cells.
     """
     k = R.shape[1]
-    squares = pattern @ (R[:, :, None] * R[:, None, :]).reshape(len(R), k * k)
+    grams = pattern @ (R[:, :, None] * R[:, None, :]).reshape(len(R), k * k)
     solved: FloatArray = np.linalg.solve(
-        squares.reshape(-1, k, k) + ridge * np.eye(k), (H @ R)[:, :, None]
+        grams.reshape(-1, k, k) + ridge * np.eye(k), (H @ R)[:, :, None]
     )[:, :, 0]
     return solved
 

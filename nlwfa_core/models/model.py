@@ -190,10 +190,13 @@ def next_distributions(scores: FloatArray) -> FloatArray:
     sum.
 
     Both arrays have the shape (n, num_symbols + 1). A row whose scores are all 0 stays 0, so it
-    gives no probability to anything. A row with a score that is not finite becomes nan.
+    gives no probability to anything. A row with a score that is not finite becomes nan. Scores of a
+    learned model can be negative, so their magnitudes are taken.
 
-    >>> next_distributions(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0]])).tolist()
-    [[0.5, 0.25, 0.25], [0.0, 0.0, 0.0]]
+    >>> next_distributions(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0], [1.0, 0.0, np.inf]]))
+    array([[0.5 , 0.25, 0.25],
+           [0.  , 0.  , 0.  ],
+           [ nan,  nan,  nan]])
     """
     with np.errstate(over="ignore", invalid="ignore"):
         magnitudes = np.abs(scores)
@@ -201,4 +204,7 @@ def next_distributions(scores: FloatArray) -> FloatArray:
         probabilities: FloatArray = np.divide(
             magnitudes, sums, out=np.zeros_like(magnitudes), where=sums != 0
         )
+        beyond = ~np.isfinite(sums[:, 0])  # of finite scores, only the sum may be too large
+        shares = magnitudes[beyond] / magnitudes[beyond].max(axis=1, keepdims=True)
+        probabilities[beyond] = shares / shares.sum(axis=1, keepdims=True)
     return probabilities

@@ -195,7 +195,7 @@ class NGram(ChainModel, Methods):
         check_one_of("smoothing", smoothing, SMOOTHINGS)
         sample = as_sample(sample)
         if not len(sample.words):
-            raise RecipeError("the sample has no strings: an n-gram has nothing to count")
+            raise RecipeError("an n-gram needs at least one string; the sample has none")
         return cls.of_windows(
             *_windows(sample, order), sample.num_symbols, smoothing, sample.alphabet
         )

@@ -90,7 +90,7 @@ def select_rank(
     ----------
     train : Sample, or strings as `strings.plain.as_sample` takes them
     validation : TestSet, or strings, or None
-        None for AIC and BIC, which need no such strings.
+        Training that stops early stops by them. None for AIC and BIC, which need no such strings.
     ranks : sequence of int
     recipe : Recipe, optional
         The parts for the Hankel matrix and learning are used, except for the rank; the part for the
@@ -103,7 +103,8 @@ def select_rank(
     ------
     RecipeError
         If there are no ranks, a rank is below 1 or above what the basis allows, the metric is
-        unknown, validation strings are missing or have no effect, or no rank has an AIC and a BIC.
+        unknown, validation strings are missing or are given with AIC or BIC, or no rank has an AIC
+        and a BIC.
     """
     check_one_of("metric", metric, (*SELECTION_METRICS, *CRITERIA))
     if (validation is None) != (metric in CRITERIA):
@@ -111,6 +112,7 @@ def select_rank(
         raise RecipeError(f"with the metric {metric}, validation must be {need}")
     train = as_sample(train, name="train")
     if validation is not None and not isinstance(validation, TestSet):
+        # strings are read over the training alphabet; a sample has its own
         own = None if isinstance(validation, Sample) else train.alphabet
         validation = TestSet.empirical(as_sample(validation, own, "validation"))
     if not ranks:

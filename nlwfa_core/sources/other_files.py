@@ -525,8 +525,8 @@ RULES = (
 
 
 def _numbers_at(place: int) -> Predicate:
-    """Match lines with one whole number each, at their beginning (0) or end (-1), and texts that
-    differ.
+    """Match lines that begin (0) or end (-1) with a whole number, as counts do: their texts are all
+    different, and have no other whole number in them, as strings of numbers would.
     """
 
     def matches(rows: Sequence[str]) -> bool:

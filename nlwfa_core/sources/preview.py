@@ -94,7 +94,7 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
     choices = {
         "format": _formats(cleaned, rows),
         "encoding": encodings if encodings[0] != "utf-8" or encoding != "utf-8" else ("utf-8",),
-        **_columns(text, rows, adapted),
+        **_choices(text, rows, adapted),
     }
     return Preview(
         tuple(map(_shown, lines)),
@@ -193,8 +193,10 @@ def _recognised(rows: list[str]) -> str:
         return ""
 
 
-def _columns(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[str, ...]]:
-    """List what can be chosen in a format: separators, the names or numbers of columns, labels."""
+def _choices(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[str, ...]]:
+    """List what can be chosen in a format: separators, the names or numbers of columns, labels; ""
+    is for none.
+    """
     choices: dict[str, tuple[str, ...]] = {}
     format = reading.format
     if format in ("csv", "events", "tokens"):

@@ -129,8 +129,8 @@ class Trie:
 
     @cached_property
     def preorder(self) -> IntArray:
-        """Return the position of each node in depth-first order, shape (num_nodes,), in which each
-        subtree is contiguous.
+        """Return each node's position in a depth-first order, in which every subtree is contiguous;
+        shape (num_nodes,).
 
         >>> Trie.of(
         ...     Words.of([(0, 1), (0, 0), (1,)]), num_symbols=2

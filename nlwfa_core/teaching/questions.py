@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import FormatError, RecipeError, did_you_mean
+from ..errors import FormatError, RecipeError, did_you_mean, listed
 from .answers import (
     EMPTY_STRING,
     CellKey,
@@ -267,7 +267,9 @@ def _key(kind: str, values: dict[str, str], declarations: Sequence[Declaration])
             raise RecipeError("a cell needs lines rows: and columns: with all labels")
         return CellKey(rows, columns, cells, hints)
     if len(parts) < 2 or len(set(parts)) < len(parts) or not all(parts):
-        raise RecipeError("an order needs at least two items, all different")
+        raise RecipeError(
+            f"an order needs at least two items, all different and none empty; got {listed(parts)}"
+        )
     return OrderKey(parts)
 
 

@@ -115,10 +115,11 @@ def _remember() -> None:
 
 
 def enter_by_link(page: str) -> None:
-    """Set the recipe of the step that a link opens, and ask for the step's page if the link leads
-    to the lab's start, unless the link sets a recipe or the picture of Explore itself.
+    """Set the recipe of the step that a link opens. If the link leads to the lab's start, also ask
+    for the step's page, unless the link sets the picture of Explore.
 
-    Only in the first run of a session, so a visitor who later goes to Explore stays there.
+    Nothing is done if the link sets a recipe itself, or after the first run of a session, so that a
+    visitor who later goes to Explore stays there.
     """
     position = (
         None
@@ -127,7 +128,8 @@ def enter_by_link(page: str) -> None:
     )
     if position is None:
         return
-    step = position[0].steps[position[1]]
+    lesson, number = position
+    step = lesson.steps[number]
     if page == FIRST and page not in step.pages and not set(VIEW) & set(st.query_params):
         st.session_state[GO] = page_of(step)
     _set_scene(step)
@@ -529,7 +531,7 @@ def _ways(step: Step, page: str) -> None:
     """Draw the buttons that lead back to the step's recipe and to its page, or from there to the
     other pages that the step names.
     """
-    offered = {
+    offered = {  # recipes that are set, or that the button of an action sets
         sidebar.current().key(),
         *(action.recipe.key() for action in step.actions if action.recipe),
     }
@@ -544,7 +546,8 @@ def _ways(step: Step, page: str) -> None:
             args=(step,),
         )
     others = [name for name in step.pages if name != page]
-    for name in others if page in step.pages else [page_of(step)]:
+    targets = others if page in step.pages else [page_of(step)]
+    for name in targets:
         st.button(
             f"Go to {title(name)}",
             key=f"lesson.there.{name}",

@@ -337,7 +337,7 @@ def _slide() -> None:
         if shows_question:
             _moves(record, name, items, is_slide=True)
     if shows_question:
-        _question(record, name, items[name], names=False)
+        _question(record, name, items[name], is_teachers=False)
     else:
         _join_slide(len(record.members))
 
@@ -418,7 +418,7 @@ def _presenter() -> None:
             args=(key,),
         )
     with left.container(key="class_question"):
-        _question(record, name, items[name], names=True)
+        _question(record, name, items[name], is_teachers=True)
     with right:
         if (step := items[name].step) is not None:
             _notes(step, items[name].note)
@@ -535,10 +535,11 @@ def _moves(
     )
 
 
-def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
-    """Draw a question, who has answered it, and the answers when they are revealed.
+def _question(record: ClassRecord, name: str, item: Item, is_teachers: bool) -> None:
+    """Draw a question, how many have answered it, and the answers when they are revealed.
 
-    `names`: whether to name those who have answered.
+    `name`: of the step. `is_teachers`: whether this is the teacher's own screen, which names those
+    who have answered, and not the projector's.
     """
     question = item.question
     if question is None or question.key is None:
@@ -554,15 +555,15 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
     if revealed and tally.answered:
         share = quizzes.percent(tally.first / tally.answered)
         counts += [f"**{tally.first}** right at once ({share})", f"**{tally.second}** after a hint"]
-    if names and not math.isnan(tally.seconds):
+    if is_teachers and not math.isnan(tally.seconds):
         counts.append(f"half of them within {tally.seconds:.0f} s")
     st.markdown(" · ".join(counts))
     st.progress(min(1.0, tally.answered / max(1, len(record.members))))
-    if names:
+    if is_teachers:
         _who(record, name)
     if not revealed:
-        if names:
-            st.caption("The answers are hidden until you press *Reveal*, or the key A.")
+        if is_teachers:
+            st.caption("The answers are hidden until you press *Reveal*, or the A key.")
         return
     bars = class_board.histogram(key, class_board.first_guesses(record.answers, name))
     by_letter = isinstance(key, ChoiceKey)
@@ -573,7 +574,9 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
     )
     # on the projector the options of a choice are next to the picture, which is as high as the
     # screen
-    beside, picture = st.columns(2) if by_letter and not names else (st.container(), st.container())
+    beside, picture = (
+        st.columns(2) if by_letter and not is_teachers else (st.container(), st.container())
+    )
     if by_letter:
         signs = [
             f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]"
@@ -588,15 +591,18 @@ def _question(record: ClassRecord, name: str, item: Item, names: bool) -> None:
         beside.markdown(f"The answer: **{key.truth}**.")
     if bars:
         figure = guesses_figure(
-            labels, [bar.count for bar in bars], [bar.right for bar in bars], is_large=not names
+            labels,
+            [bar.count for bar in bars],
+            [bar.right for bar in bars],
+            is_large=not is_teachers,
         )
         alt = "First answers: " + ", ".join(
             f"{label} {bar.count}" for label, bar in zip(labels, bars, strict=True)
         )
-        height: Literal["content", "stretch"] = "content" if names else "stretch"
+        height: Literal["content", "stretch"] = "content" if is_teachers else "stretch"
         with picture.container(key="class_picture", height=height):
             st.plotly_chart(figure, key="class.histogram", alt=alt, height=height)
-    if names:
+    if is_teachers:
         st.caption("First tries are counted.")
 
 

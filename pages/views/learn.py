@@ -144,8 +144,9 @@ def resume() -> None:
     """
     jobs = visitor_runs.mine()
     here = sidebar.current()
+    # the recipe with which the lab begins is nobody's work
     if here.key() != sidebar.FIRST.key() and (job := visitor_runs.status(here)) is not None:
-        jobs[here.key()] = job
+        jobs = {here.key(): job} | jobs
     recent = [
         job for job in jobs.values() if job.state in STATES and job.recipe.learning.needs_hankel
     ][:MAX_RUNS]
@@ -153,13 +154,13 @@ def resume() -> None:
         return
     with st.container(horizontal=True, key="resume", vertical_alignment="center"):
         st.markdown("**Resume**")
-        for number, status in enumerate(recent):
-            label = f"{escape_markdown(status.recipe.title)}, {STATES[status.state]}"
+        for number, job in enumerate(recent):
+            label = f"{escape_markdown(job.recipe.title)}, {STATES[job.state]}"
             if st.button(
                 label,
                 key=f"learn.run.{number}",
                 icon=":material/history:",
                 on_click=sidebar.set_recipe,
-                args=(status.recipe,),
+                args=(job.recipe,),
             ):
                 switch("train")

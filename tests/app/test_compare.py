@@ -125,7 +125,9 @@ def test_settings_without_runs_keep_the_last_curves_until_they_have_their_own():
     before = figure(app, "compare.curves")
     app.number_input(key="num_strings").set_value(280).run()
     assert figure(app, "compare.curves") == before
-    assert any("The last result: **the curves of SP**" in entry.value for entry in app.main.markdown)
+    assert any(
+        "The last result: **the curves of SP**" in entry.value for entry in app.main.markdown
+    )
     trained(app, "compare.start")
     assert figure(app, "compare.curves") != before
     assert not any(button.key == "last_result.back" for button in app.button)

@@ -76,7 +76,7 @@ class Stage:
 
     @property
     def log(self) -> TrainingLog:
-        """Return the log of the training; its epochs are the steps of L-BFGS on all prefixes."""
+        """Return the training log, in which an epoch is a step of L-BFGS on all prefixes."""
         return TrainingLog(
             STAGE,
             np.array(self.descended.values) / np.log(2),

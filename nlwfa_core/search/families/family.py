@@ -89,8 +89,8 @@ class SearchState:
             self.candidates.append(candidate)
 
     def next_symbol_bits(self, model: Model) -> tuple[float, tuple[FloatArray, FloatArray]]:
-        """Compute the bits per symbol on the validation strings, and the log probabilities that
-        `Candidate.logs` has.
+        """Compute the bits per symbol on the validation strings, and the base-2 logarithms of the
+        probabilities from which they follow, as `Candidate.logs` holds them.
         """
         counts = next_counts(self.validation, self.train.num_symbols)
         logs = next_log2_probabilities(model, self.validation.words)

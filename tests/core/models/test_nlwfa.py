@@ -127,6 +127,12 @@ def test_long_strings_do_not_underflow(nonlinear: tuple[bool, bool], reading: Re
     np.testing.assert_allclose(normalised.next_scores(trie)[trie.ends[0]], expected, rtol=1e-12)
 
 
+def test_the_sum_of_next_scores_may_be_beyond_float64() -> None:
+    scores = np.array([[2.0**1023, -(2.0**1023), 0], [1, np.nan, 0], [-np.inf, 0, 0]])
+    rows = next_distributions(scores)
+    assert rows[0].tolist() == [0.5, 0.5, 0] and np.isnan(rows[1:]).all()
+
+
 def test_linear_states_may_grow_beyond_float64() -> None:
     """f(aⁿ) = 8ⁿ."""
     model = as_nlwfa(WFA([1], [[[8.0]]], [1]))
