@@ -48,7 +48,6 @@ with st.container(key=last_result.AREA):
     outcomes = view.with_criteria(outcomes, context.recipe, by)
     named = view.with_criteria(named, context.recipe, by)
     view.winners(context, sweep, outcomes, by)
-    st.subheader("All runs", anchor=False)
     view.all_runs(named, by)
     with verdict:
         view.verdict(named, by)

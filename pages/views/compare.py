@@ -692,8 +692,25 @@ def _pinned_first(
 
 def all_runs(named: Mapping[str, Outcome], by: str) -> None:
     """Draw all runs with their differing options, scores and diagnostics, as a table and as
-    parallel coordinates.
+    parallel coordinates, in lists that open; and what the diagnostics warn of.
     """
+    health = {name: one.diagnostics for name, one in named.items()}
+    widgets.warning_list([f"{name}: {text}" for name in health for text in health[name].warnings])
+    title = "All runs" if len(named) == 1 else f"All {len(named)} runs"
+    table = widgets.opened(title, "compare.all", "table_chart")
+    if table:
+        with table:
+            _table_of_runs(named, by)
+            widgets.note_list([f"{name}: {text}" for name in health for text in health[name].notes])
+    if len(named) > 2:
+        # a chart in a closed list would be drawn too: a second or two without a graphics card
+        lines = widgets.opened("One line for each run", "compare.lines", "stacked_line_chart")
+        if lines:
+            with lines:
+                _lines(named)
+
+
+def _table_of_runs(named: Mapping[str, Outcome], by: str) -> None:
     every = st.toggle("All options and diagnostics", key="compare.every", persist_state="session")
     table = run_table(named, by, every)
     hidden = () if every else {SCORE_OF["share_tied"].short_title, *DIAGNOSTIC_TITLES.values()}
@@ -729,15 +746,6 @@ def all_runs(named: Mapping[str, Outcome], by: str) -> None:
         f"Ordered by {order}. {TIES} All other scores are on the test strings."
         f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
     )
-    health = {name: one.diagnostics for name, one in named.items()}
-    widgets.warning_list([f"{name}: {text}" for name in health for text in health[name].warnings])
-    widgets.note_list([f"{name}: {text}" for name in health for text in health[name].notes])
-    if len(named) > 2:
-        # a chart in a closed list would be drawn too: a second or two without a graphics card
-        lines = widgets.opened("One line for each run", "compare.lines", "stacked_line_chart")
-        if lines:
-            with lines:
-                _lines(named)
 
 
 def _lines(named: Mapping[str, Outcome]) -> None:
@@ -752,11 +760,12 @@ def _lines(named: Mapping[str, Outcome]) -> None:
 
 def conventions(named: Mapping[str, Outcome], by: str) -> None:
     """Draw a model's perplexity by the conventions of several programs, in a list that opens."""
-    with st.expander(
-        "Why programs print different perplexities",
-        icon=":material/calculate:",
-        key="compare.perplexities",
-    ):
+    box = widgets.opened(
+        "Why programs print different perplexities", "compare.perplexities", "calculate"
+    )
+    if not box:
+        return
+    with box:
         st.markdown(
             "An output of 0 or below has no logarithm. Public programs handle it "
             "differently, and so print different perplexities."

@@ -68,10 +68,13 @@ manifest_scanner.scan_component_manifests = functools.cache(
 config.set_option("client.showErrorDetails", "full")
 
 
+CLOSED = ("compare.all", "compare.perplexities")  # lists that visitors open
+
+
 def open_lab(page: str = "explore", **parameters: Any) -> AppTest:
     """A session of its own, as from a link to a page with these parameters."""
     app = AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_SECONDS)
-    for key in (sidebar.DRAWER, *sidebar.EXPANDERS.values()):  # draw all controls
+    for key in (sidebar.DRAWER, *sidebar.EXPANDERS.values(), *CLOSED):  # draw all controls
         app.session_state[key] = True
     app.query_params.update({name: str(value) for name, value in parameters.items()})
     return go(app, page)
