@@ -299,8 +299,9 @@ class Lane {
     const lost = lane.lost ? `${lane.lost} of ${material.numRows}` : "";
     const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
     if (this.explore.plane === "end") {
-      this.captions[1].textContent = lost ? `${lost} have no state left` : "Up: how sure it is to end";
-      this.captions[1].title = `${why}Across: the first principal component of the states; up, from 0 to 1: the share of strings that end there`;
+      const across = material.ladder.isNested ? "the depth of which it has the state" : "the first principal component of the states";
+      this.captions[1].textContent = `Up: how sure it is to end${lost && `; ${lane.lost} lost`}`;
+      this.captions[1].title = `${why}Across: ${across}; up, from 0 to 1: the share of strings that end there`;
     } else if (this.explore.plane === "pca") {
       const share = percent(material.plane(lane, "pca").share);
       this.captions[1].textContent = lost ? `PCA ${share}; ${lost}: no state left` : `PCA: ${share} of the variance`;
@@ -428,15 +429,18 @@ class Lane {
       bar.real.hidden = !truly;
       bar.value.textContent = mine ? mine[n].toFixed(2) : "–";
     });
-    const [strong, others] = this.opinion(own, real, word);
+    const [strong, others] = this.opinion(model, own, real, word);
     this.says.replaceChildren(html("b", strong), others);
   }
 
   // What the bars say, in words.
-  opinion(own, real, word) {
+  opinion(model, own, real, word) {
     const { material } = this.explore;
     const isNested = material.ladder.isNested;
     if (!own) {
+      const at = word.findIndex((_, n) => model.isLost(stateAfter(model, word.slice(0, n))));
+      if (at >= 0)
+        return [`Lost since ${material.ending(word.slice(0, at), MOST_AFTER)}:`, "a state of 0 stays 0, whatever follows."];
       const depth = word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
       return ["Lost:", `${isNested && depth > 0 ? `no state for ${depth} open, so ` : ""}weight 0, whatever follows.`];
     }
@@ -495,13 +499,14 @@ class Lane {
       return crowds.get(key);
     };
     const plane = material.plane(lane, explore.plane);
-    const isPrincipal = explore.plane !== "rings";
+    const [isPrincipal, isScale] = [explore.plane !== "rings", explore.plane === "end"];
     const goal = plane.points.map((point, i) => {
       if (!point) {
         const place = lost++;
         return [44 + (place % across) * apart, height - 18 + Math.floor(place / across) * 7];
       }
       const [x, y] = spot(point);
+      if (isScale) return [x, y]; // moved aside, it would seem to have another height
       const seed = isPrincipal ? crowdedAt(x, y) : material.within[i];
       const turn = seed * 2.4; // equal states like a sunflower's seeds
       const far = (width / 90) * Math.sqrt(seed);
@@ -516,7 +521,7 @@ class Lane {
           ]);
     this.names = []; // where texts stand
     if (!isPrincipal) this.drawRings(pen, spot, width, (height - tray) / 2);
-    if (explore.plane === "end") this.drawScale(pen, spot);
+    if (isScale) this.drawScale(pen, spot);
     this.points.forEach(([x, y], i) => {
       const isLost = !plane.points[i];
       pen.beginPath();
@@ -528,7 +533,7 @@ class Lane {
       else pen.fill();
     });
     pen.globalAlpha = 1;
-    if (isPrincipal && material.firstPlane !== "pca") this.nameGroups(pen, plane.points, width);
+    if (isPrincipal && material.firstPlane !== "pca" && !(isScale && material.ladder.isNested)) this.nameGroups(pen, plane.points, width);
     if (lost) {
       // states that are exactly 0 point nowhere
       pen.strokeStyle = colour("line");
@@ -587,13 +592,24 @@ class Lane {
     pen.lineWidth = 1;
     pen.font = `${explore.letter(12)} ${explore.font}`;
     for (const share of [0, 1]) {
-      const [[left, y], [right]] = [-1, 1].map((x) => spot([x, 2 * share - 1]));
+      const [[left, y], [right]] = [-1, 1].map((x) => spot([x, heightOf(share)]));
       pen.beginPath();
       pen.moveTo(left, y);
       pen.lineTo(right, y);
       pen.stroke();
       pen.fillText(share, 4, y + 4);
     }
+    const { ladder, groups, numGroups } = explore.material;
+    if (!ladder.isNested) return;
+    pen.textAlign = "center";
+    for (let group = 0; group < numGroups; group++) {
+      const [x, y] = spot([(2 * group + 1) / numGroups - 1, heightOf(0)]);
+      pen.fillStyle = explore.groupColour(group);
+      pen.font = `700 ${explore.letter(12)} ${explore.font}`;
+      pen.fillText(groups.names[group], x, y + 17);
+      this.names.push([x - 6, y + 17, 12]);
+    }
+    pen.textAlign = "left";
   }
 
   // The name of each group in the middle of its states, or next to it where another one stands. Where H

@@ -26,12 +26,12 @@ class Material {
     });
     this.largest = this.H.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
     this.norm = Math.hypot(...this.H) || 1;
-    this.often = data.prefixes.map((_, i) => total(this.H.subarray(i * this.numColumns, (i + 1) * this.numColumns)));
+    this.often = data.prefixes.map((_, i) => absoluteSum(this.H.subarray(i * this.numColumns, (i + 1) * this.numColumns)));
     const inBlocks = this.H.reduce((sum, value, n) => {
       const group = data.groups.rows[Math.floor(n / this.numColumns)];
       return group >= 0 && group === data.groups.columns[n % this.numColumns] ? sum + Math.abs(value) : sum;
     }, 0);
-    this.firstPlane = inBlocks >= HAS_BLOCKS * total(this.H) ? "rings" : "pca";
+    this.firstPlane = inBlocks >= HAS_BLOCKS * absoluteSum(this.H) ? "rings" : "pca";
     this.hasLongRungs = !data.ladder.isNested && data.ladder.labels.some((label) => label.length > MOST_LABEL);
     this.matrix = new Cells(data.prefixes, data.suffixes);
     const orders = [data.groups.rows, data.groups.columns].map((groups) => placesOf(groups));
@@ -163,7 +163,7 @@ class Material {
   // ‖H − Ĥ‖ / ‖H‖ of the best matrix of a rank (Eckart and Young), null where only a part of H is here.
   bestError(rank) {
     if (this.numRows < this.whole[0] || this.numColumns < this.whole[1]) return null;
-    const kept = total(this.singular.slice(0, rank).map((value) => value ** 2));
+    const kept = absoluteSum(this.singular.slice(0, rank).map((value) => value ** 2));
     return Math.sqrt(Math.max(0, 1 - kept / this.norm ** 2));
   }
 
@@ -205,24 +205,58 @@ class Material {
     return { points: ends.map(put), put, share };
   }
 
-  // Across, the first principal component, in which λ has no say: it occurs in all strings, and often
-  // stands far from all other states. Upward, the share of the strings that end in a state; the states
-  // in which most end stand on the left.
+  // Upward, the share of the strings that end in a state. Across, its depth; of strings without depths
+  // the first principal component, in which λ has no say: it occurs in all strings, and often stands far
+  // from all other states. There the states in which most end stand on the left.
   endings(lane) {
-    const { put: across } = this.principal(lane, (prefix) => prefix.length > 0);
+    const depth = this.ladder.isNested && this.depths(lane);
+    const across = depth || this.principal(lane, (prefix) => prefix.length > 0).put;
     const place = (z) => {
       const point = across(z);
       const share = point && shares(lane.model.scores(z))?.at(-1);
-      return Number.isFinite(share) ? [point[0], 2 * share - 1] : null;
+      return Number.isFinite(share) ? [point[0], heightOf(share)] : null;
     };
+    if (depth) return { points: lane.ends.map(place), put: place };
     const points = lane.ends.map(place).filter(Boolean);
-    const middle = total(points.map(([, y]) => y)) / points.length;
-    const side = total(points.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
+    const middle = sumOf(points.map(([, y]) => y)) / points.length;
+    const side = sumOf(points.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
     const put = (z) => {
       const point = place(z);
       return point && [side * point[0], point[1]];
     };
     return { points: lane.ends.map(put), put };
+  }
+
+  // Where a state stands on the line through the mean states of all depths, from one to the next: at the
+  // middle of a depth's place if it is its mean. λ has no say in the means. Null where no depth has a state.
+  depths({ model, ends }) {
+    const points = ends.map((z) => !model.isLost(z) && model.pointOf(z));
+    const stops = []; // a depth -> its mean state
+    for (let group = 0; group < this.numGroups; group++) {
+      const own = points.map((point, i) => (point && this.prefixes[i].length && this.groups.rows[i] === group ? this.often[i] : 0));
+      const weight = sumOf(own);
+      if (weight) {
+        const sums = points.find(Boolean).map((_, j) => sumOf(own.map((often, i) => (often ? often * points[i][j] : 0))));
+        stops.push({ group, mean: sums.map((sum) => sum / weight) });
+      }
+    }
+    const dot = (a, b) => sumOf(a.map((value, j) => value * b[j]));
+    const less = (a, b) => a.map((value, j) => value - b[j]);
+    return (z) => {
+      if (model.isLost(z) || !stops.length) return null;
+      const point = model.pointOf(z);
+      let best = { far: Infinity, depth: stops[0].group };
+      stops.slice(1).forEach((stop, n) => {
+        const [from, way] = [stops[n], less(stop.mean, stops[n].mean)];
+        const along = dot(less(point, from.mean), way) / (dot(way, way) || 1);
+        // at both ends of the line, a state may stand beyond it
+        const share = Math.min(n === stops.length - 2 ? 1.4 : 1, Math.max(n === 0 ? -0.4 : 0, along));
+        const rest = less(point, from.mean.map((value, j) => value + share * way[j]));
+        const far = dot(rest, rest);
+        if (far < best.far) best = { far, depth: from.group + share * (stop.group - from.group) };
+      });
+      return [(2 * (best.depth + 0.5)) / this.numGroups - 1];
+    };
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;
@@ -287,6 +321,9 @@ class Material {
       .slice(0, MOST_TAPE);
   }
 }
+
+// Of a share of strings that end, in a plane from −1 to 1: there is room below 0 for the names of depths.
+const heightOf = (share) => 1.8 * share - 0.8;
 
 // The place of each row if rows are ordered by group; those that belong to none come last.
 function placesOf(groups) {

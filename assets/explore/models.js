@@ -55,8 +55,10 @@ class Matrix {
   }
 }
 
+const sumOf = (values) => values.reduce((sum, value) => sum + value, 0);
+
 // Of the absolute values of the first k entries.
-function total(z, k = z.length) {
+function absoluteSum(z, k = z.length) {
   let sum = 0;
   for (let i = 0; i < k; i++) sum += Math.abs(z[i]);
   return sum;
@@ -121,9 +123,9 @@ class Linear {
   // Whether all entries of a product are 0 or only rounding error.
   isRounding(after, z, matrix) {
     const { k } = this;
-    const sum = total(after, k);
+    const sum = absoluteSum(after, k);
     if (sum === 0) return true;
-    if (!mayVanish(sum, total(z, k), matrix)) return false;
+    if (!mayVanish(sum, absoluteSum(z, k), matrix)) return false;
     const sizes = matrix.sizes(z);
     return sizes.every((size, j) => Math.abs(after[j]) <= Math.min(TAU * size, after[k + j]));
   }
@@ -175,7 +177,7 @@ class Network {
       after = layer[symbol].times(after);
       if (this.bendsSteps) bend(after);
     }
-    if (!this.bendsSteps && mayVanish(total(after), total(z), this.magnitude(symbol))) {
+    if (!this.bendsSteps && mayVanish(absoluteSum(after), absoluteSum(z), this.magnitude(symbol))) {
       const sizes = this.magnitude(symbol).sizes(z);
       if (after.every((value, j) => Math.abs(value) <= TAU * sizes[j])) after.fill(0);
     }
