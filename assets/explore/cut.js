@@ -2,20 +2,29 @@
 // that one is the linear lane's, and the nonlinear lane has another one, through its states.
 /* oxlint-disable no-unused-vars -- for the script that this file is put before */
 
+const MIN_DRAG = 3; // pixels: a hand that presses moves by less
+
 class Cut {
   constructor(explore, svg) {
     Object.assign(this, { explore, svg, isLower: svg.classList.contains("lower") });
-    const move = (event) => {
-      this.dragging = this.placeOf(event);
-      const rank = Math.max(1, Math.round(this.dragging));
+    // the rank whose line is nearest; of a press in the middle of a bar, with this bar
+    const move = (event, isPress = false) => {
+      const place = (this.dragging = this.placeOf(event));
+      const nearest = Math.round(place);
+      const rank = Math.max(1, isPress && Math.abs(place - nearest) > 0.25 ? Math.ceil(place) : nearest);
       if (rank === this.rank) explore.change();
       else explore.choose({ [this.key]: rank });
     };
     svg.addEventListener("pointerdown", (event) => {
       svg.setPointerCapture(event.pointerId);
+      this.pressed = event.clientX;
+      move(event, true);
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (!svg.hasPointerCapture(event.pointerId) || Math.abs(event.clientX - this.pressed) < MIN_DRAG) return;
+      this.pressed = NaN; // from here on, every movement counts
       move(event);
     });
-    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && move(event));
     for (const kind of ["pointerup", "pointercancel"])
       svg.addEventListener(kind, () => {
         this.dragging = undefined;

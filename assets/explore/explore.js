@@ -868,7 +868,8 @@ class Explore {
     const { truth, isNested } = material.ladder;
     const reached = ({ ladder, reach }) => {
       const zeros = ladder.filter((value) => value === 0).length;
-      if (zeros && isNested) return `exactly 0 from depth ${ladder.indexOf(0) + 1}`;
+      const first = ladder.indexOf(0) + 1;
+      if (zeros && isNested) return reach ? `right to depth ${reach}, 0 from depth ${first}` : `exactly 0 from depth ${first}`;
       if (zeros) return `exactly 0 for ${zeros} of ${truth.length}`;
       if (reach === null) return "";
       if (!isNested) return `right for ${reach} of ${truth.length}`;
@@ -1198,10 +1199,14 @@ class Explore {
     if (isMissing && !this.isWhole) return; // it may be coming
     const linearRank = rankOf(state.linear, state);
     const { between } = material.marginsOf(state.linear, linearRank);
+    const objectives = [state.linear === "SP" ? "hankel" : "likelihood", material.objective];
+    const other = state.linear === "SP" ? "PFA" : "SP";
+    const alike = objectives[0] !== objectives[1] && (material.lane(other, linearRank) ?? material.entry(other, linearRank));
     const { head, line } = verdictOf({
       ranks: [linearRank, state.rank],
       learner: state.learner,
-      objectives: [state.linear === "SP" ? "hankel" : "likelihood", material.objective],
+      objectives,
+      alike: alike?.scores,
       linear,
       network: state.learner === "SP" ? null : network,
       others: material.others(state.learner, state.rank),

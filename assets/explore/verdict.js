@@ -26,7 +26,8 @@ const farthest = (reach, longest) => (reach === longest ? `${reach} or more` : S
 // ranks: how many states the linear and the nonlinear lane have.
 // objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
 // if they are the same may level scores be put down to the curve. learner is "SP" where nothing is
-// bent; linear and network are null if they have not been trained.
+// bent; linear and network are null if they have not been trained. alike: where the objectives differ, the
+// scores of the other linear model, which has the network's; null, or left out, if there is none.
 // others: the scores of networks that differ from this one in the seed alone.
 // which: the score that is chosen, or left out: the distance to the truth, or, where that is not
 // known, the wrong guesses.
@@ -75,7 +76,8 @@ function verdictOf(asked) {
     [score(network.scores[which]), "network"],
   ];
   if (linear) line.push([" against ", ""], [score(linear.scores[which]), "linear"]);
-  if (linear && margin) line.push([` (difference ± ${score(margin)})`, ""]);
+  const gap = Math.abs(network.scores[which] - linear?.scores[which]);
+  if (margin && Number.isFinite(gap)) line.push([` (difference ${score(gap)} ± ${score(margin)})`, ""]);
   if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · ${rightly} `, ""],
@@ -90,6 +92,10 @@ function verdictOf(asked) {
   }
   const isLike = objectives[0] === objectives[1];
   if (!isLike) line.push([" · trained in different ways", ""]);
+  if (!isLike && finite(asked.alike?.[which])) {
+    const way = objectives[1] === "likelihood" ? "by likelihood" : "from the matrix";
+    line.push([` (linear ${way}: `, ""], [score(asked.alike[which]), "linear"], [")", ""]);
+  }
   if (network.training === "not finished") line.push([" · training not finished", ""]);
   const [title, reference] = asked.ngram ?? ["", []];
   if (finite(reference[which]) && reference[which] <= network.scores[which])

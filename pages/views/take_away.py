@@ -138,7 +138,7 @@ def link_to(name: str, recipe: Recipe) -> str:
         if key not in class_session.PARAMETERS
     }
     parameters: dict[str, Any] = now if name == "now" else {name.lower(): recipe_code(recipe)}
-    return f"{lab}/train?{urlencode(parameters)}"
+    return f"{lab}/train" + (f"?{urlencode(parameters)}" if parameters else "")
 
 
 def recipe_file(recipe: Recipe) -> bytes:

@@ -176,7 +176,7 @@ def test_the_motion_of_a_first_visit_is_not_repeated_in_a_lesson(page: Page, lab
     assert question is not None and question.key is not None
     enter(page, "dyck/1", question.key)
     depth = page.locator(".explore [data-part=depth]")
-    expect(depth).to_contain_text("exactly 0 from depth 2")
+    expect(depth).to_contain_text("0 from depth 2")
 
 
 def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_comes_into_view(
@@ -188,13 +188,13 @@ def test_the_results_are_hidden_until_the_bet_is_placed_and_the_explanation_come
     depth = page.locator(".explore [data-part=depth]")
     beside_a_lesson(page, LESSONS["dyck"].steps[0].look)
     expect(depth).to_be_hidden()
-    expect(page.get_by_text("exactly 0 from depth 2")).to_be_hidden()
+    expect(page.get_by_text("0 from depth 2")).to_be_hidden()
     card = keyed(page, "lesson")
     expect(keyed(page, "exercise.dyck_1_0.check")).to_be_in_viewport()
     question = LESSONS["dyck"].steps[0].question
     assert question is not None and question.key is not None
     enter(page, "dyck/1", question.key)
-    expect(depth).to_contain_text("exactly 0 from depth 2")
+    expect(depth).to_contain_text("0 from depth 2")
     expect(depth).to_be_visible()
     expect(depth).to_have_css("animation-name", "light")  # because the answer is right
     expect(card.get_by_text("The nonlinear one: it gives")).to_be_in_viewport()

@@ -304,6 +304,10 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     found = verdict(script, lane(0.2), lane(0.05), objectives=objectives)
     assert found["head"] == "With 4 states, the nonlinear model has 75% less error"
     assert found["line"][-1][0] == " · trained in different ways"
+    alike = verdict(script, lane(0.2), lane(0.05), objectives=objectives, alike=[0.1, 0.3, 1.5])
+    way = "by likelihood" if objectives[1] == "likelihood" else "from the matrix"
+    told = "".join(text for text, _ in alike["line"])
+    assert told.endswith(f" · trained in different ways (linear {way}: 0.100)")
     level = verdict(script, lane(0.2), lane(0.2), objectives=objectives)
     assert level["head"] == "With 4 states, level"
     like = verdict(script, lane(0.2), lane(0.2), objectives=["likelihood", "likelihood"])
@@ -459,7 +463,9 @@ def test_a_difference_that_may_be_chance_is_level(
     assert found["head"] == f"With 4 states, {expected}"
     line = "".join(text for text, _ in found["line"])
     margin = (sure.get("margins") or [None])[0]
-    assert (f"(difference ± {margin:.3f})" in line) if margin else "±" not in line
+    known = margin and linear != "∞"
+    gap = abs(linear - network) if known else 0
+    assert (f"(difference {gap:.3f} ± {margin:.3f})" in line) if known else "±" not in line
 
 
 def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: Page) -> None:
