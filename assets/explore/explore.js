@@ -1150,7 +1150,8 @@ class Explore {
     }
     if (further.length) nodes.push(shape("text", { x: x(most) + wide, y: height - 6, "text-anchor": "middle" }, "…"));
     for (const rank of ranks) {
-      if (most <= 14 || rank % 5 === 0 || rank === 1 || cuts.includes(rank))
+      const isBeside = most > 14 && cuts.some((cut) => Math.abs(cut - rank) === 1); // two numbers would meet
+      if (cuts.includes(rank) || (!isBeside && (most <= 14 || rank % 5 === 0 || rank === 1)))
         nodes.push(
           shape(
             "text",
@@ -1359,7 +1360,9 @@ class Explore {
     const body = html("table");
     const head = html("tr");
     const known = material.truthModel ? "true" : "share";
-    head.append(...["string", "times", known, ...lanes.map(([name]) => name)].map((name) => html("th", name)));
+    const isOff = material.truthModel && place >= 0;
+    const names = ["string", "times", known, ...lanes.map(([name]) => name), ...(isOff ? ["off by"] : [])];
+    head.append(...names.map((name) => html("th", name)));
     body.append(head);
     for (const { word, count, truth, weights } of rows.slice(0, MOST_TESTED)) {
       const line = html("tr");
@@ -1373,6 +1376,7 @@ class Explore {
       });
       cell.append(button);
       const numbers = weights.map((weight) => html("td", written(weight), weight < 0 ? "below" : weight === 0 ? "zero" : ""));
+      if (isOff) numbers.push(html("td", written(Math.abs(weights[place] - truth))));
       line.append(cell, html("td", count.toLocaleString("en")), html("td", written(truth)), ...numbers);
       body.append(line);
     }

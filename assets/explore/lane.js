@@ -652,10 +652,11 @@ class Lane {
       const text = material.ending(state.word.slice(0, state.at), MOST_AFTER);
       this.label(pen, text, alive.at(-1), colour("cut"), width);
     } else {
-      // nearer the middle, where no ring has its name
+      // nearer the middle, where no ring has its name; on a scale, higher than the names of depths
       const [x, y] = alive.at(-1);
       const wide = 12 * 8 + 20; // the text's width
-      this.label(pen, "then nothing", [x + 0.4 * (width / 2 - x) - wide / 2, y + 0.4 * (width / 2 - y) + 14], colour("cut"), width);
+      const lower = explore.plane === "end" ? -30 : 14;
+      this.label(pen, "then nothing", [x + 0.4 * (width / 2 - x) - wide / 2, y + 0.4 * (width / 2 - y) + lower], colour("cut"), width);
     }
   }
 
