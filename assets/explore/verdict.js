@@ -77,7 +77,7 @@ function verdictOf(asked) {
   ];
   if (linear) line.push([" against ", ""], [score(linear.scores[which]), "linear"]);
   const gap = Math.abs(network.scores[which] - linear?.scores[which]);
-  if (margin && Number.isFinite(gap)) line.push([` (difference ${score(gap)} ± ${score(margin)})`, ""]);
+  if (margin && Number.isFinite(gap)) line.push([` (gap ${score(gap)} ± ${score(margin)})`, ""]);
   if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · ${rightly} `, ""],

@@ -120,7 +120,7 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
     recipe = with_fields(FIRST, {"learner": "SP", "rank": 30})
     expect(scored).to_contain_text(f"WER {run(recipe).scores.wer:.3f}")
     expect(page.locator(".explore .verdict .line")).to_contain_text(
-        re.compile(r"\(difference\s0\.\d{3}\s±")
+        re.compile(r"\(gap\s0\.\d{3}\s±")
     )
     assert len(sizes) == 1
     field.fill("99")

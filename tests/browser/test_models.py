@@ -465,7 +465,7 @@ def test_a_difference_that_may_be_chance_is_level(
     margin = (sure.get("margins") or [None])[0]
     known = margin and linear != "∞"
     gap = abs(linear - network) if known else 0
-    assert (f"(difference {gap:.3f} ± {margin:.3f})" in line) if known else "±" not in line
+    assert (f"(gap {gap:.3f} ± {margin:.3f})" in line) if known else "±" not in line
 
 
 def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: Page) -> None:

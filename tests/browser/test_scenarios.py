@@ -281,6 +281,7 @@ def rank_revealed(student: Student) -> None:
         keyed(page, "ranks").get_by_role("button", name=rank, exact=True).click()
         settled(page)
     eventually(lambda: traces(page, "compare.curves")[0]["count"], 8)
+    keyed(page, "compare.all").locator("summary").click()
     listed = eventually(
         lambda: {row[0]: row for row in rows(page, RUNS)}, lambda found: "SP, k = 50" in found
     )
@@ -457,6 +458,7 @@ def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_pat
         train(page, "compare")
         # Above it: the two runs, their options, their difference, and the ranks chosen on
         # validation strings.
+        keyed(page, "compare.all").locator("summary").click()
         listed = eventually(
             lambda: rows(page, 4), lambda found: len(found) == 6 and found[0][1] == "best"
         )
