@@ -18,6 +18,7 @@ from nlwfa_core.display.explore import (
     BROWSER_READINGS,
     MAX_RANK,
     PFA_STARTS,
+    explore_payload,
     linear_payload,
     network_payload,
     trained_payload,
@@ -29,12 +30,13 @@ from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import load_result
 from nlwfa_core.files import LAB_FOLDER
+from nlwfa_core.learning.spectral import hankel_svd
 from nlwfa_core.learning.two_steps import FitCache
 from nlwfa_core.models.geometry import directions
 from nlwfa_core.models.reading import Reading
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.trie import Trie
-from nlwfa_core.strings.words import FloatArray, Words
+from nlwfa_core.strings.words import FloatArray, Word, Words
 
 FOLDER = LAB_FOLDER / "assets" / "explore"
 CLOSE = {"rtol": 1e-9, "atol": 1e-15}
@@ -51,9 +53,9 @@ ASK = """([payload, words, kind, rank]) => {
 
 @pytest.fixture(scope="module")
 def script(browser: Browser) -> Iterator[Page]:
-    """An empty page with the two scripts."""
+    """An empty page with the three scripts that draw nothing."""
     page = browser.new_page()
-    for name in ("models", "verdict"):
+    for name in ("models", "verdict", "material"):
         page.add_script_tag(content=(FOLDER / f"{name}.js").read_text(encoding="utf-8"))
     yield page
     page.close()
@@ -541,3 +543,37 @@ def verdict(
     }
     found: dict[str, Any] = script.evaluate("(asked) => verdictOf(asked)", asked | others)
     return found
+
+
+def test_a_network_counts_along_the_line_of_depths(script: Page) -> None:
+    """Across, `[` leads to the right and `]` back, by about a depth each. SP with three states has
+    two depths, and loses all others."""
+    fields = {"learner": "both.non", "rank": 3, "objective": "likelihood"}
+    recipe = with_fields(PRESETS["first-steps"][1], fields)
+    data = load_data(recipe.data)
+    hankel = build_hankel(data.train, recipe.hankel)
+    payload = json.loads(json.dumps(explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK))))
+    network = load_result(LAB_FOLDER / "assets" / "results" / recipe.key())
+    trained = json.loads(json.dumps(trained_payload({"both.non": {3: network}})))
+    words = [[0] * depth + [1] * closed for depth in range(1, 6) for closed in range(depth + 1)]
+    ask = """([payload, trained, learner, words]) => {
+        const material = new Material(payload);
+        material.trained = trained;
+        const lane = material.lane(learner, 3);
+        const { put } = material.plane(lane, "end");
+        return words.map((word) => put(stateAfter(lane.model, word)));
+    }"""
+    found = {
+        learner: script.evaluate(ask, [payload, trained, learner, words])
+        for learner in ("SP", "both.non")
+    }
+    groups, places = len(payload["groups"]["names"]), dict[Word, float]()
+    for word, linear, nonlinear in zip(words, *found.values(), strict=True):
+        depth = word.count(0) - word.count(1)
+        place = (nonlinear[0] + 1) * groups / 2 - 0.5
+        assert abs(place - depth) < 0.6, word  # the deeper a string has been, the less exact
+        places[tuple(word)] = place
+        assert (nonlinear[1] > 0.1) == (depth == 0)
+        assert (linear is None) == (word.count(0) > 1)
+    for word, place in places.items():
+        assert places.get((*word, 1), -np.inf) < place < places.get((*word, 0), np.inf)
