@@ -35,7 +35,7 @@ if not outcomes and last is None:
     score_tables.score_table(references, "compare.references")
     widgets.room_for_results()
     st.stop()
-with st.container(key=last_result.AREA):
+with st.container(key="compare.results"), st.container(key=last_result.AREA):
     with st.container():
         if last is not None:
             sweep, outcomes = last

@@ -76,7 +76,7 @@ def test_a_pautomac_problem_with_its_solution_and_model(page: Page, lab: str) ->
     go(page, "compare")
     train(page, "compare")
     expect(
-        keyed(page, "result_area").get_by_role("heading", name="PAutomaC, problem 24")
+        keyed(page, "compare.results").get_by_role("heading", name="PAutomaC, problem 24")
     ).to_be_visible()
     records = keyed(page, "compare.records")
     records.scroll_into_view_if_needed()

@@ -231,7 +231,7 @@ def test_what_can_not_be_counted_is_refused() -> None:
         RecipeError, match="smoothing must be one of witten-bell, kneser-ney; got 'none'"
     ):
         NGram.fit(Sample.of(Words.of([(0,)]), AB), 1, "none")
-    with pytest.raises(RecipeError, match="the sample has no strings"):
+    with pytest.raises(RecipeError, match="the sample has none"):
         NGram.fit(Sample.of(Words.of([]), AB), 2)
 
 
