@@ -159,29 +159,25 @@ def learning(
         clocked(lambda: whole(work.sample())),
         clocked(whole, work.sample),
         lambda: opponents.seconds("fit", rank=work.rank, sparse=True),
-        *((lambda: opponents.seconds("fit", rank=work.rank, sparse=False),) if dense else ()),
+        *([lambda: opponents.seconds("fit", rank=work.rank, sparse=False)] if dense else []),
         clocked(lambda: learned.model.weights(work.words)),
         lambda: opponents.seconds("predict"),
     )
     from_strings, from_distinct, *fits, weights, prediction = interleave(sides, repeats)
-    fastest = f"{OPPONENT}, {'dense' if dense else 'sparse (default)'}"
-    # a randomised SVD is not exact, so nothing of a dense fit is checked
-    rows = [(f"fit, {work.title}, k = {work.rank}; from all strings", from_strings, fastest)]
+    # A randomised SVD is not exact, so nothing of a dense fit is checked.
+    kind, check = ("dense", "") if dense else ("sparse (default)", checked)
+    quickest = f"{OPPONENT}, {kind}"
+    title = f"fit, {work.title}, k = {work.rank}; from all strings"
+    comparisons = [Comparison(title, from_strings, quickest, fits[-1], target, check)]
     if dense:
-        rows.append((f"fit, {work.name}", from_strings, f"{OPPONENT}, sparse (default)"))
-    rows.append((f"fit, {work.name}; ours from distinct strings", from_distinct, fastest))
+        default = f"{OPPONENT}, sparse (default)"
+        comparisons.append(
+            Comparison(f"fit, {work.name}", from_strings, default, fits[0], None, checked)
+        )
+    title = f"fit, {work.name}; ours from distinct strings"
     return [
-        *(
-            Comparison(
-                what,
-                mine,
-                against,
-                fits[-1] if against == fastest else fits[0],
-                None if place else target,
-                "" if dense and against == fastest else checked,
-            )
-            for place, (what, mine, against) in enumerate(rows)
-        ),
+        *comparisons,
+        Comparison(title, from_distinct, quickest, fits[-1], None, check),
         Comparison(
             f"weights of {len(work.words):,} words, {work.name}, k = {work.rank}",
             weights,

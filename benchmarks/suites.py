@@ -199,7 +199,11 @@ def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
         tables.append(Table("Spectral learning by the size of the alphabet"))
         for number in plan.alphabets:
             rows = against_splearn.learning(
-                against, work.automaton(number, plan.num_strings), min(plan.repeats, 3), None, False
+                against,
+                work.automaton(number, plan.num_strings),
+                min(plan.repeats, 3),
+                target=None,
+                dense=False,
             )
             tables[-1].comparisons.extend(rows[:1])
     return tables
@@ -347,7 +351,7 @@ def _alphabet(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
         learning.notes.append("Skipped: scikit-splearn's environment is not set up.")
     else:
         learning.comparisons.extend(
-            against_splearn.learning(against, large, min(plan.repeats, 3), None, False)
+            against_splearn.learning(against, large, min(plan.repeats, 3), target=None, dense=False)
         )
         learning.notes.append(
             "Theirs: sparse matrices, its default. Dense ones would have |P| × |S| × |Σ| numbers."

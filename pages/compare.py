@@ -16,7 +16,7 @@ context = page_context(
 )
 verdict = st.container(key="compare.verdict")
 references = context.reference_scores
-# What comes and goes is drawn in containers, so that the results keep their place.
+# These parts change in length. In containers of their own, they do not move the results.
 with st.container():
     shown_runs = view.side_by_side(context.recipe)
 pinned_pair = st.container(key="compare.pinned_pair")

@@ -499,7 +499,8 @@ class Lane {
       return crowds.get(key);
     };
     const plane = material.plane(lane, explore.plane);
-    const [isPrincipal, isScale] = [explore.plane !== "rings", explore.plane === "end"];
+    const isPrincipal = explore.plane !== "rings";
+    const isScale = explore.plane === "end";
     const goal = plane.points.map((point, i) => {
       if (!point) {
         const place = lost++;

@@ -233,12 +233,12 @@ class Material {
     const points = ends.map((z) => !model.isLost(z) && model.pointOf(z));
     const stops = []; // a depth -> its mean state
     for (let group = 0; group < this.numGroups; group++) {
-      const own = points.map((point, i) => (point && this.prefixes[i].length && this.groups.rows[i] === group ? this.often[i] : 0));
-      const weight = sumOf(own);
-      if (weight) {
-        const sums = points.find(Boolean).map((_, j) => sumOf(own.map((often, i) => (often ? often * points[i][j] : 0))));
-        stops.push({ group, mean: sums.map((sum) => sum / weight) });
-      }
+      const isOwn = (i) => points[i] && this.prefixes[i].length && this.groups.rows[i] === group;
+      const own = points.map((_, i) => i).filter(isOwn);
+      const whole = sumOf(own.map((i) => this.often[i]));
+      if (!whole) continue;
+      const mean = points[own[0]].map((_, j) => sumOf(own.map((i) => this.often[i] * points[i][j])) / whole);
+      stops.push({ group, mean });
     }
     const dot = (a, b) => sumOf(a.map((value, j) => value * b[j]));
     const less = (a, b) => a.map((value, j) => value - b[j]);
@@ -247,7 +247,8 @@ class Material {
       const point = model.pointOf(z);
       let best = { far: Infinity, depth: stops[0].group };
       stops.slice(1).forEach((stop, n) => {
-        const [from, way] = [stops[n], less(stop.mean, stops[n].mean)];
+        const from = stops[n];
+        const way = less(stop.mean, from.mean);
         const along = dot(less(point, from.mean), way) / (dot(way, way) || 1);
         // at both ends of the line, a state may stand beyond it
         const share = Math.min(n === stops.length - 2 ? 1.4 : 1, Math.max(n === 0 ? -0.4 : 0, along));

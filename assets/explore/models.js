@@ -253,7 +253,7 @@ class Chain {
       const outputs = this.network.outputs(state.z);
       const most = Math.max(...outputs);
       const powers = Array.from(outputs, (output) => Math.exp(output - most));
-      const sum = powers.reduce((total, power) => total + power, 0);
+      const sum = sumOf(powers);
       state.scores = powers.map((power) => power / sum);
     }
     return state.scores;
@@ -409,7 +409,7 @@ function eigen(matrix) {
 // the axes, and the share of the variance along both. The first point that is not in the middle of an
 // axis lies on its negative side; an axis without variance is 0.
 function principalPlane(points, weights) {
-  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  const whole = sumOf(weights);
   const average = (of) => points.reduce((sum, point, n) => sum + weights[n] * of(point), 0) / whole;
   const mean = points[0].map((_, j) => average((point) => point[j]));
   const covariance = mean.map((_, i) =>

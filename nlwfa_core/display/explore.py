@@ -528,7 +528,7 @@ def network_payload(model: NLWFA) -> dict[str, Any]:
 
 
 def _trained(result: Result) -> dict[str, Any]:
-    """Collect what the page draws of a result; `why` says why there is no network to draw."""
+    """Make the payload of one result. If no model is drawn, "why" gives the reason."""
     learning = result.recipe.learning
     model, why = _drawable(result.model)
     if learning.needs_hankel and not _is_plain(result.recipe.hankel):

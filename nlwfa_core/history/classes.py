@@ -639,8 +639,8 @@ def _teachers_session(connection: sa.Connection, code: str, token: str) -> dict[
     session = _find(connection, code)
     if session is None or not hmac.compare_digest(session["teacher"], _digest(token)):
         raise RecipeError(
-            f"There is no class session {code[:20]}, or this link is not its teacher's: open the "
-            "teacher's link."
+            f"Class session {code[:20]} does not exist, or this is not its teacher's link. "
+            "Open the teacher's link."
         )
     return session
 

@@ -74,31 +74,42 @@ def pin_controls(recipe: Recipe) -> None:
     _take_from_address()
     with st.container(key="pins", gap="xsmall"):
         for name in NAMES:
-            # a row each, so that nothing else stands where a button was pressed
+            # one row each: no button moves to where another was just pressed
             with st.container(horizontal=True, gap="xsmall"):
                 _slot(name, recipe)
     _put_into_address()
 
 
 def _slot(name: str, recipe: Recipe) -> None:
+    """Draw the button or buttons of one pin."""
     run = st.session_state.get(_key(name))
     if run is None:
-        text = f"Keep the sidebar's recipe as {name}, to compare it with later ones"
-        label, act, args = f"Pin {name}", pin, (name, recipe)
-    else:
-        text = f"Load {name}: set the sidebar to this recipe"
-        label, act, args = f"{name}: {escape_markdown(run.title)}", _load, (run,)
-    st.button(label, key=f"pins.{name}", icon=":material/keep:", on_click=act, args=args, help=text)
-    if run is not None:
         st.button(
-            "",
-            key=f"pins.{name}.remove",
-            icon=":material/close:",
-            type="tertiary",
+            f"Pin {name}",
+            key=f"pins.{name}",
+            icon=":material/keep:",
             on_click=pin,
-            args=(name, None),
-            help=f"Remove pin {name}",
+            args=(name, recipe),
+            help=f"Keep the sidebar's recipe as {name}, to compare it with later ones",
         )
+        return
+    st.button(
+        f"{name}: {escape_markdown(run.title)}",
+        key=f"pins.{name}",
+        icon=":material/keep:",
+        on_click=_load,
+        args=(run,),
+        help=f"Load {name}: set the sidebar to this recipe",
+    )
+    st.button(
+        "",
+        key=f"pins.{name}.remove",
+        icon=":material/close:",
+        type="tertiary",
+        on_click=pin,
+        args=(name, None),
+        help=f"Remove pin {name}",
+    )
 
 
 def _load(recipe: Recipe) -> None:

@@ -342,8 +342,8 @@ def remember(sweep: Grid, outcomes: Mapping[Point, Outcome]) -> None:
 
 
 def last_grid(sweep: Grid) -> tuple[Grid, dict[Point, Outcome]] | None:
-    """Return the grid that the session saw last, with its runs; None if there is none, if it has
-    the same base recipe, or if its strings are no longer on this server.
+    """Return the last grid of which this session saw runs, with these runs. None if there is none,
+    if its base recipe is that of `sweep`, or if this server no longer has its strings.
     """
     before: tuple[Grid, dict[Point, Recipe]] | None = st.session_state.get(LAST)
     if before is None or before[0].base == sweep.base:
