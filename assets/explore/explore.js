@@ -104,7 +104,7 @@ class Explore {
   // and "preview", what one of them has come to.
   take(part) {
     if (!part?.now) return;
-    const { id, trained, isFirst, objective } = part.now;
+    const { id, trained, isFirst, objective, isTimed } = part.now;
     const [before, shown] = [this.material, this.shown];
     const [hasFirst, hasRest] = [part.first?.id === trained, part.rest?.id === trained];
     // the first picture does not wait for the rest; another takes its place when it is whole
@@ -112,7 +112,8 @@ class Explore {
       this.id = id;
       this.material = new Material(JSON.parse(part.text.json));
       this.material.take(JSON.parse(part.first.json));
-      this.material.objective = objective; // that of its networks: a choice comes before them
+      // those of its networks: a choice comes before them
+      Object.assign(this.material, { objective, isTimed });
       this.whole = null;
       if (part.further?.id === id) this.material.takeFurther(part.further.json);
       this.state.order = this.orderAsked(part.now) ?? this.state.order;
@@ -131,7 +132,7 @@ class Explore {
         Object.entries(rest.margins).map(([kind, of]) => [kind, { ...first.margins[kind], ...of }]),
       );
       this.material.take({ models: { ...first.models, ...rest.models }, margins, seeds: rest.seeds });
-      this.material.objective = objective;
+      Object.assign(this.material, { objective, isTimed });
       this.warm();
     }
     this.isWhole = this.whole === trained;
@@ -677,6 +678,7 @@ class Explore {
       button.addEventListener("click", () => this.tell(button.dataset.open));
     }
     on(".settings", "click", () => this.toggleSettings());
+    on(".alike button", "click", () => this.choose({ linear: this.otherLinear }));
     on(".seeds .repeat", "click", () => this.repeat());
     on(".seeds .quit", "click", () => this.cancel(seedsOf(this.state.learner)));
     on(
@@ -1186,8 +1188,13 @@ class Explore {
     this.find(".seeds span").textContent = going ? `other seeds: ${going}` : (told[name]?.failed ?? said);
     const [repeat, quit] = this.box.querySelectorAll(".seeds button");
     repeat.textContent = `try ${material.otherSeeds + 1 - number} more`;
-    repeat.hidden = Boolean(going) || number > material.otherSeeds || material.objective !== "likelihood";
+    repeat.hidden = Boolean(going) || number > material.otherSeeds || !material.canTrain(state.learner);
     quit.hidden = !told[name]?.text;
+  }
+
+  // The linear learner that is not in the lane.
+  get otherLinear() {
+    return LINEAR.find((name) => name !== this.state.linear);
   }
 
   tellVerdict() {
@@ -1201,8 +1208,10 @@ class Explore {
     const linearRank = rankOf(state.linear, state);
     const { between } = material.marginsOf(state.linear, linearRank);
     const objectives = [state.linear === "SP" ? "hankel" : "likelihood", material.objective];
-    const other = state.linear === "SP" ? "PFA" : "SP";
-    const alike = objectives[0] !== objectives[1] && (material.lane(other, linearRank) ?? material.entry(other, linearRank));
+    const other = this.otherLinear;
+    const isUnlike = objectives[0] !== objectives[1] && state.learner !== "SP";
+    this.find(".alike").hidden = !isUnlike;
+    const alike = isUnlike && (material.lane(other, linearRank) ?? material.entry(other, linearRank));
     const { head, line } = verdictOf({
       ranks: [linearRank, state.rank],
       learner: state.learner,

@@ -253,22 +253,22 @@ class Lane {
     const { text, failed } = explore.told[learner] ?? {};
     const isStarting = explore.starting === learner;
     const isKnown = learner === "SP" || entry || !explore.isWhole;
-    const canTrain = !isKnown && (learner === "PFA" || material.objective === "likelihood");
-    const ranks = canTrain && rank <= material.mostOf(learner) ? material.untrained(learner, rank) : [];
+    const ranks = !isKnown && material.canTrain(learner) && rank <= material.mostRank ? material.untrained(learner, rank) : [];
     const isTraining = !isKnown && Boolean(text);
     const isOffered = ranks.length > 0 && !isTraining && !isStarting;
     const hadFocus = this.missing.contains(this.missing.getRootNode().activeElement);
     const said = isStarting && !text ? "starting …" : isTraining ? text : this.why(entry, isKnown, failed);
     if (this.what.textContent !== said) this.what.textContent = said;
-    const span = ranks.length > 1 ? `${ranks[0]} to ${states(ranks.at(-1))}` : states(ranks[0]);
+    const last = states(Math.max(...ranks));
+    const span = ranks.length > 1 ? `${Math.min(...ranks)} to ${last}` : last;
     this.train.textContent = `Train ${span}`;
     this.train.hidden = !isOffered;
     this.room.hidden = isKnown || isOffered || isTraining || isStarting;
     this.quit.hidden = !isTraining;
     this.note.hidden = isKnown || !(isOffered || isTraining);
-    this.note.textContent = isTraining
-      ? "Each model is drawn as soon as it is trained."
-      : `It takes ${ranks.length ? material.timeOf(learner, ranks) : ""}, and each is drawn as soon as it is trained.`;
+    const each = "ach is drawn as soon as it is trained.";
+    this.note.textContent =
+      isTraining || !material.isTimed ? `E${each}` : `It takes ${ranks.length ? material.timeOf(learner, ranks) : ""}, and e${each}`;
     if (hadFocus && !this.quit.hidden) this.quit.focus();
   }
 

@@ -85,15 +85,23 @@ class Material {
     this.further = JSON.parse(json);
   }
 
-  // The highest rank of a learner for which there is room here.
-  mostOf(learner) {
-    return LINEAR.includes(learner) ? this.mostRank : Math.min(this.mostRank, this.mostNetwork);
+  // Whether a learner's models, trained as the lanes say, can be drawn here.
+  canTrain(learner) {
+    return Boolean(this.costs[this.objective][learner]);
   }
 
-  // The ranks that are trained with this one, without those that are.
+  // The ranks that are trained with this one, without those that are. By likelihood a network goes on from
+  // one with a state less; from the matrix each is trained by itself, this one first.
   untrained(learner, rank) {
-    const most = Math.min(this.mostOf(learner), Math.ceil(rank / RANKS_AT_ONCE) * RANKS_AT_ONCE);
-    return Array.from({ length: most }, (_, n) => n + 1).filter((one) => !this.entry(learner, one));
+    const end = Math.ceil(rank / RANKS_AT_ONCE) * RANKS_AT_ONCE;
+    const isAlone = this.objective === "hankel" && !LINEAR.includes(learner);
+    return this.ranksUpTo(Math.min(this.mostRank, end))
+      .filter((one) => !this.entry(learner, one) && !(isAlone && one <= end - RANKS_AT_ONCE))
+      .sort((a, b) => (isAlone ? Math.abs(a - rank) - Math.abs(b - rank) : 0) || a - b);
+  }
+
+  ranksUpTo(rank) {
+    return Array.from({ length: rank }, (_, n) => n + 1);
   }
 
   // The scores of a network that was trained with other seeds.
@@ -106,15 +114,16 @@ class Material {
     return learner === "SP" && this.further?.rank === rank ? this.further.margins : this.margins;
   }
 
-  // The ranks up to this one of which there are not networks of all seeds.
+  // The ranks that are trained with other seeds: this one, and by likelihood those below it that lack some.
   unrepeated(learner, rank) {
-    return Array.from({ length: rank }, (_, n) => n + 1).filter((one) => this.others(learner, one).length < this.otherSeeds);
+    const ranks = this.objective === "hankel" ? [rank] : this.ranksUpTo(rank);
+    return ranks.filter((one) => this.others(learner, one).length < this.otherSeeds);
   }
 
   // About how long their training takes, in words.
   timeOf(learner, ranks) {
-    const [fresh, grown] = this.costs[learner];
-    const seconds = ranks.reduce((sum, rank) => sum + (rank > RANKS_AT_ONCE ? grown : fresh), 0);
+    const [few, many] = this.costs[this.objective][learner];
+    const seconds = ranks.reduce((sum, rank) => sum + (rank > RANKS_AT_ONCE ? many : few), 0);
     if (seconds < 8) return "some seconds";
     if (seconds <= 50) return `about ${Math.ceil(seconds / 10) * 10} seconds`;
     if (seconds < 90) return "about a minute";

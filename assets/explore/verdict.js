@@ -91,11 +91,7 @@ function verdictOf(asked) {
     line.push([` · ${SCORE_TEXTS[SCORE.bits]}`, ""], [bits[0], "network"], [" against ", ""], [bits[1], "linear"]);
   }
   const isLike = objectives[0] === objectives[1];
-  if (!isLike) line.push([" · trained in different ways", ""]);
-  if (!isLike && finite(asked.alike?.[which])) {
-    const way = objectives[1] === "likelihood" ? "by likelihood" : "from the matrix";
-    line.push([` (linear ${way}: `, ""], [score(asked.alike[which]), "linear"], [")", ""]);
-  }
+  if (!isLike) line.push(...differently(linear.scores[which], asked.alike?.[which], network.scores[which], objectives[1]));
   if (network.training === "not finished") line.push([" · training not finished", ""]);
   const [title, reference] = asked.ngram ?? ["", []];
   if (finite(reference[which]) && reference[which] <= network.scores[which])
@@ -115,6 +111,23 @@ function verdictOf(asked) {
   }
   if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
   return { head: comparison(linear, network, { start, isLike, ...sides }, which, noun, { margin, tests, isFew }), line };
+}
+
+// That the models were trained in different ways, and what that makes of the gap between them: alike is the
+// score of the linear model that is trained as the network is.
+function differently(linear, alike, network, objective) {
+  const said = " · trained in different ways";
+  if (!finite(alike)) return [[said, ""]];
+  if (linear > alike && alike > network)
+    return [
+      [`${said}: `, ""],
+      [score(linear - alike), "linear"],
+      [" of the gap is the training, ", ""],
+      [score(alike - network), "network"],
+      [" the curve", ""],
+    ];
+  const way = objective === "likelihood" ? "by likelihood" : "from the matrix";
+  return [[`${said} (linear ${way}: `, ""], [score(alike), "linear"], [")", ""]];
 }
 
 // How the networks of some seeds stand to the linear model: [["ahead", on how many], …], without

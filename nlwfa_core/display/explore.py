@@ -52,10 +52,10 @@ from .walk import first_word, is_bracketed, ladder_words, open_brackets
 FURTHEST_RANK = MAX_SINGULAR_VALUES  # of a linear model that is sent alone
 NETWORKS = HANKEL_LEARNERS[1:]
 LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likelihood
-NETWORK_RANKS = range(1, 13)  # of the networks that are looked for among the finished runs
-LIKELIHOOD_RANKS = range(1, 9)  # of the shipped networks that are trained by likelihood
+MAX_RANK = 20  # of the linear models that are sent together, and of the networks that are drawn
+HANKEL_RANKS = range(1, 13)  # of the shipped networks that are trained from the matrix
+LIKELIHOOD_RANKS = range(1, 9)  # of those that are trained by likelihood
 OTHER_SEEDS = 2  # with which a network is trained again, to see whether they agree
-MAX_RANK = 20  # of the linear models that are sent together
 # How an address, and a lesson's step, set the picture apart from the recipe: the linear model, if
 # not the first of LINEAR; its rank, while the lanes are unlinked; the string that is followed; the
 # order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states lie; and the
@@ -138,10 +138,9 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         - "singular", "numericalRank": singular values; "mostRank": the highest rank to choose
         - "linear": of SP: "model", a linear model, or None; "why" there is none; "scores", one for
           each rank from 1; "most", the highest rank of `further_payload`
-        - "costs": learner -> about how many seconds the training of one rank takes, and of one
-          that goes on from a network with a state less
-        - "mostNetwork": the highest rank of networks that are looked for; "otherSeeds": with how
-          many further seeds a network is trained, to see whether they agree
+        - "costs": objective -> learner -> about how many seconds the training of one rank up to
+          `RANKS_AT_ONCE` takes, and of one above it; without networks that would not be drawn
+        - "otherSeeds": with how many further seeds a network is trained, to see whether they agree
         - "truth": what is known about the strings, see `_truth`
         - "ngram": the name and the scores of an n-gram of the training strings
         - "ladder": strings that go deeper and deeper, see `_ladder`
@@ -184,8 +183,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         "numericalRank": int(svd.numerical_rank),
         "mostRank": max(1, min(limits.most("rank"), MAX_RANK, len(svd.singular_values))),
         "linear": _linear(hankel, svd, data.test),
-        "costs": _costs(train),
-        "mostNetwork": NETWORK_RANKS[-1],
+        "costs": _costs(train, hankel),
         "otherSeeds": OTHER_SEEDS,
         "truth": _truth(data, prefixes),
         "ngram": [
@@ -331,13 +329,14 @@ def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:
     return _drawable(model)[0] if is_finite else None
 
 
-def _costs(train: Sample) -> dict[str, tuple[float, float]]:
-    """Estimate the seconds of processor time that a rank takes: from the number of prefixes or,
-    for networks without a Gauss–Newton matrix, from how much they compute.
+def _costs(train: Sample, hankel: HankelMatrix) -> dict[str, dict[str, tuple[float, float]]]:
+    """Estimate the seconds of processor time that a rank takes: by likelihood from the number of
+    prefixes or, for networks without a Gauss–Newton matrix, from how much they compute; from the
+    matrix, by the default optimisers, from its size and the number of symbols.
 
     The laws are those of rough fits to what Dyck words, Tomita's languages, verbs and samples of
-    automata took on one processor core, with 60 to 2,000 strings: they are right within a factor
-    of 2.
+    automata took on one processor core, with 60 to 2,000 strings: by likelihood they are right
+    within a factor of 2, from the matrix within a factor of 4.
     """
     prefixes = Trie.of(train.words, train.num_symbols).num_nodes
     network = 0.008 * (prefixes * (train.num_symbols + 1)) ** 0.6
@@ -345,12 +344,22 @@ def _costs(train: Sample) -> dict[str, tuple[float, float]]:
     path = likelihood.Path(train, tanh_maps=True, tanh_decoder=True, prior=1.0, seed=0)
     with_matrix = path.largest_with_matrix(likelihood.FRESH_UP_TO)
     taught = 7e-6 * path.teaching(lambda value: None, never).num_predictions
-    costs = (
+    by_likelihood = (
         taught if with_matrix < 2 else network,
         network / 4 if with_matrix == likelihood.FRESH_UP_TO else taught,
     )
+    cells = hankel.num_prefixes * hankel.num_suffixes
+    from_matrix = (
+        0.6 + 0.035 * hankel.num_symbols + 1e-6 * cells,
+        2 + 0.2 * hankel.num_symbols + 4e-6 * cells,
+    )
     pfa = 0.05 * prefixes**0.5
-    return dict.fromkeys(NETWORKS, costs) | {PFA.name(): (pfa, pfa)}
+    linear = {PFA.name(): (pfa, pfa)}
+    drawn = NETWORKS if _is_plain(hankel) else ()
+    return {
+        "hankel": dict.fromkeys(drawn, from_matrix) | linear,
+        "likelihood": dict.fromkeys(NETWORKS, by_likelihood) | linear,
+    }
 
 
 def _tested(sample: Sample) -> list[list[Any]]:

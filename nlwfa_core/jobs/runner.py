@@ -258,6 +258,12 @@ class Runner:
                 job.watched_by(watcher)
             return self._status(job)
 
+    def remembers(self, key: str) -> bool:
+        """Return whether there is a job in memory, whatever its state: `status` also looks on disk,
+        which takes longer.
+        """
+        return key in self._jobs
+
     def result(self, key: str) -> Result:
         """Read a job's result from disk. Raises RecipeError if there is none."""
         return self._folders.result(key)

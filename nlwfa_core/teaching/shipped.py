@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..display.explore import (
+    HANKEL_RANKS,
     LIKELIHOOD_RANKS,
     MAX_RANK,
-    NETWORK_RANKS,
     NETWORKS,
     OTHER_SEEDS,
     PFA_STARTS,
@@ -50,7 +50,7 @@ def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
     ]
     recipes += [
         with_fields(first, {"learner": learner, "rank": rank, "objective": objective})
-        for objective, ranks in (("hankel", NETWORK_RANKS), ("likelihood", LIKELIHOOD_RANKS))
+        for objective, ranks in (("hankel", HANKEL_RANKS), ("likelihood", LIKELIHOOD_RANKS))
         for learner in NETWORKS
         for rank in ranks
     ]

@@ -150,7 +150,7 @@ class Context:
         """Return the finished run, no matter who started it; None if there is none yet, or its
         files are damaged.
         """
-        if not _folders().has(self.run_key):
+        if not run_folders().has(self.run_key):
             return None
         with suppress(RecipeError):
             return finished(self.run_key)
@@ -286,15 +286,11 @@ def _resampled(function: Callable[..., Value], key: str, *values: Any, **options
 @st.cache_resource(max_entries=64, show_spinner=False)
 def finished(key: str) -> Result:
     """Read a finished run from disk. Raises RecipeError if there is none."""
-    return _folders().result(key)
+    return run_folders().result(key)
 
 
-def has_finished(key: str) -> bool:
-    """Return whether there is a finished run."""
-    return _folders().has(key)
-
-
-def _folders() -> RunFolders:
+def run_folders() -> RunFolders:
+    """Return the folders of finished runs."""
     return RunFolders(home() / "runs", SHIPPED)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from nlwfa_core import DataRecipe, Recipe, RecipeError
+from nlwfa_core.errors import plural
 from nlwfa_core.jobs.runner import JobStatus
 from pages.shared import training, visitor_runs
 from pages.shared.widgets import error_toast
@@ -47,7 +48,7 @@ def withdraw_others(data: DataRecipe) -> None:
 
 
 def look(keys: Mapping[str, Mapping[int, Sequence[str]]]) -> Statuses:
-    """Return the statuses of those runs that somebody has started.
+    """Return the statuses of those runs that somebody has started since the server did.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def look(keys: Mapping[str, Mapping[int, Sequence[str]]]) -> Statuses:
             rank: status
             for rank, same in sorted(by_rank.items())
             for key in reversed(same)
-            if (status := runner.status(key, owner))
+            if runner.remembers(key) and (status := runner.status(key, owner))
         }
         for learner, by_rank in keys.items()
     }
@@ -108,7 +109,9 @@ def _text(active: Mapping[int, JobStatus]) -> str:
     if not running:
         return training.queue_words([*active.values()]) or WAITING
     verb = "paused" if active[running[0]].held else "training"
-    return f"{verb}: {running[0]} of {max(active)} states …"
+    others = len(active) - len(running)
+    then = f", then {plural(others, 'more model')}" if others else ""
+    return f"{verb}: {plural(running[0], 'state')}{then} …"
 
 
 def _doing(active: Mapping[int, JobStatus]) -> str:

@@ -17,7 +17,6 @@ from nlwfa_core.display.explore import (
     LINEAR_WAY,
     LOOKS,
     MAX_RANK,
-    NETWORK_RANKS,
     NETWORKS,
     OTHER_SEEDS,
     PFA_STARTS,
@@ -50,7 +49,7 @@ from pages.shared import (
     url_parameters,
     visitor_runs,
 )
-from pages.shared.context import Context, computed, finished, has_finished
+from pages.shared.context import Context, computed, finished, run_folders
 from pages.shared.navigation import PAGES, switch
 from pages.shared.widgets import errors_as_messages
 
@@ -73,6 +72,7 @@ def picture(context: Context) -> None:
     objective = _objective(recipe)
     remembered = sidebar.hidden_options()
     runs = _keys(_options_key(recipe, objective), remembered, objective, recipe)
+    has_finished = run_folders().has
     found = {
         name: {
             rank: done
@@ -97,6 +97,8 @@ def picture(context: Context) -> None:
             "rank": recipe.learning.rank,
             "learner": recipe.learning.learner,
             "objective": objective,
+            # Adamax takes as long as its epochs, and only times of other optimisers are known
+            "isTimed": objective == "likelihood" or _fields(recipe)["optimizer"] != "adamax",
             "linear": _linear(),
             "linearRank": _linear_rank(),
             **{name: url_parameters.value(name) for name in LOOKS},
@@ -160,7 +162,7 @@ def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
         case {"learner": str(learner), "objective": str(objective), "ranks": list(ranks)}:
             if objective in OBJECTIVES:
                 by_rank = _recipes(recipe, sidebar.hidden_options(), objective).get(learner, {})
-                wanted = [same for rank, same in by_rank.items() if rank in ranks]
+                wanted = [by_rank[rank] for rank in ranks if type(rank) is int and rank in by_rank]
                 repeats = OTHER_SEEDS if learner in map(_seeds_of, NETWORKS) else 1
                 rank_series.start([same[n] for n in range(repeats) for same in wanted])
     if isinstance(cancelled, str) and cancelled in missing:
@@ -216,12 +218,16 @@ def _tell(shown: _Shown, statuses: rank_series.Statuses) -> None:
     )
 
 
-def _objective(recipe: Recipe) -> str:
-    """Return how the networks of the picture are trained, one of `OBJECTIVES`: as the sidebar says,
-    or, while its learner is linear, as it remembers.
+def _fields(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe's fields and, where it has none because its learner is linear, those that the
+    sidebar remembers.
     """
-    fields = sidebar.FIRST_VALUES | sidebar.hidden_options() | flat(recipe)
-    objective: str = fields["objective"]
+    return sidebar.FIRST_VALUES | sidebar.hidden_options() | flat(recipe)
+
+
+def _objective(recipe: Recipe) -> str:
+    """Return how the networks of the picture are trained, one of `OBJECTIVES`."""
+    objective: str = _fields(recipe)["objective"]
     return objective
 
 
@@ -241,7 +247,7 @@ def _linear_rank() -> int | None:
 
 def _options_key(recipe: Recipe, objective: str) -> str:
     """Return the key of what a recipe's runs of all learners and ranks share."""
-    options = {"learner": FIRST, "rank": NETWORK_RANKS[0], "objective": objective}
+    options = {"learner": FIRST, "rank": 1, "objective": objective}
     return with_fields(recipe, options, sidebar.hidden_options()).key()
 
 
@@ -264,9 +270,10 @@ def _recipes(
     that is finished is drawn: of `PFA`, that with the most starts; and `_seeds_of` each network's
     learner -> rank -> the recipes of `OTHER_SEEDS`.
     """
+    ranks = range(1, min(MAX_RANK, limits.most("rank")) + 1)
     recipes: dict[str, dict[int, tuple[Recipe, ...]]] = {learner: {} for learner in NETWORKS}
     for learner, by_rank in recipes.items():
-        for rank in NETWORK_RANKS[: limits.most("rank")]:
+        for rank in ranks:
             with suppress(RecipeError):  # the matrix is too small for this rank
                 options = {"learner": learner, "rank": rank, "objective": objective}
                 by_rank[rank] = (with_fields(recipe, options, remembered),)
@@ -279,7 +286,7 @@ def _recipes(
     starts = sorted({default_starts, PFA_STARTS}, reverse=True)
     recipes[PFA.name()] = {
         rank: tuple(with_fields(by_likelihood, {"rank": rank, "starts": n}) for n in starts)
-        for rank in range(1, min(MAX_RANK, limits.most("rank")) + 1)
+        for rank in ranks
     }
     return recipes
 

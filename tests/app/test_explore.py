@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from nlwfa_core import limits
 from nlwfa_core.display.explore import (
+    HANKEL_RANKS,
     LIKELIHOOD_RANKS,
     MAX_RANK,
-    NETWORK_RANKS,
     OTHER_SEEDS,
     PFA_STARTS,
 )
@@ -70,7 +70,7 @@ def test_the_lab_opens_on_the_shipped_models_of_every_rank() -> None:
     assert {len(same) for same in seeds["both.non"].values()} == {OTHER_SEEDS}
     # the first picture does not wait for them
     assert list(json.loads(parts(app)["first"]["json"])["models"]) == ["both.non"]
-    ranks = list(NETWORK_RANKS)
+    ranks = list(HANKEL_RANKS)
     paper = ranks_of(open_lab(objective="hankel"))
     assert paper == {"fac.non": ranks, "tran.non": ranks, "both.non": ranks} | linear
 

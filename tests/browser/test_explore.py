@@ -278,6 +278,11 @@ def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
     trained_by(page, "linear", "from the matrix")
     expect(page).not_to_have_url(re.compile("linear="))
     expect(page.locator(".explore .verdict .line")).to_contain_text(DIFFERENT)
+    alike = page.get_by_role("button", name="Train both alike")
+    alike.click()
+    expect(page.locator(".explore .verdict .line")).not_to_contain_text(DIFFERENT)
+    expect(pressed).to_have_count(2)
+    expect(alike).to_be_hidden()
 
 
 def test_weights_of_a_string_that_is_typed_are_those_of_the_models(page: Page, lab: str) -> None:
@@ -314,14 +319,28 @@ def nothing_trains(page: Page) -> None:
     expect(cancel).to_have_count(0, timeout=PATIENCE_SECONDS * 1000)
 
 
-def test_networks_that_are_missing_from_the_matrix_are_trained_on_train(
+def test_networks_from_the_matrix_are_trained_in_the_picture_that_at_hand_first(
     page: Page, lab: str
 ) -> None:
-    visit(page, lab, source="verbs", rank=4, objective="hankel")
-    expect(page.locator(".explore .lane.upper .scored")).to_contain_text("WER")
+    """Those of its four ranks; a matrix of which none is drawn has them trained on Train."""
+    visit(page, lab, rank=3, objective="hankel", **STRINGS)
+    expect(page.locator(".explore .lane.upper .scored")).to_contain_text("TV")
     expect(lower(page)).to_contain_text(
-        "both.non with 4 states has not been trained on these strings, from the matrix."
+        "both.non with 3 states has not been trained on these strings, from the matrix."
     )
+    lower(page).get_by_role("button", name="Train 1 to 4 states").click()
+    expect(lower(page).locator(".scored")).to_contain_text("TV", timeout=PATIENCE_SECONDS * 1000)
+    scores = run(with_fields(FIRST, STRINGS | {"learner": "both.non", "rank": 3})).scores
+    expect(lower(page).locator(".scored")).to_contain_text(f"TV {scores.total_variation:.3f}")
+    nothing_trains(page)
+    expect(page.get_by_role("button", name="try 2 more")).to_be_visible()
+    for rank in (2, 1):
+        cut(page).press("ArrowLeft")
+        expect(verdict(page)).to_contain_text(f"With {rank} state")
+        expect(lower(page).locator(".scored")).to_contain_text("TV")
+    cut(page).press("End")
+    expect(lower(page).get_by_role("button", name="Train 17 to 20 states")).to_be_visible()
+    visit(page, lab, rank=3, objective="hankel", statistic="prefix", bounded=True)
     lower(page).get_by_role("button", name="Go to Train").click()
     expect(heading(page, "train")).to_be_visible()
 
@@ -463,13 +482,13 @@ def test_a_training_is_cancelled_in_its_lane_and_by_other_strings(
     visit(page, fresh_lab, source="verbs", rank=3)
     train = lower(page).get_by_role("button", name="Train 1 to 4 states")
     train.click()
-    expect(lower(page)).to_contain_text(re.compile("training(: 1 of 4 states)? …"))
+    expect(lower(page)).to_contain_text(re.compile("training(: 1 state, then 3 more models)? …"))
     # once there is something to draw, the lane is drawn, and its button stands elsewhere
     expect(lower(page).locator(".plane canvas")).to_be_visible()
     lower(page).get_by_role("button", name="Cancel").click()
     expect(train).to_be_visible()
     train.click()
-    expect(lower(page)).to_contain_text(re.compile("training(: 1 of 4 states)? …"))
+    expect(lower(page)).to_contain_text(re.compile("training(: 1 state, then 3 more models)? …"))
     go(page, "data")
     expect(keyed(page, "elsewhere")).to_contain_text("both.non, k = 1 is training")
     choose(page, "source", "tomita")

@@ -309,7 +309,12 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     alike = verdict(script, lane(0.2), lane(0.05), objectives=objectives, alike=[0.1, 0.3, 1.5])
     way = "by likelihood" if objectives[1] == "likelihood" else "from the matrix"
     told = "".join(text for text, _ in alike["line"])
-    assert told.endswith(f" · trained in different ways (linear {way}: 0.100)")
+    assert told.endswith("ways: 0.100 of the gap is the training, 0.050 the curve")
+    for unlike in (0.03, 0.3, "∞"):
+        other = verdict(script, lane(0.2), lane(0.05), objectives=objectives, alike=[unlike, 0, 0])
+        told = "".join(text for text, _ in other["line"])
+        is_number = unlike != "∞"
+        assert told.endswith(f" (linear {way}: {unlike:.3f})" if is_number else "different ways")
     level = verdict(script, lane(0.2), lane(0.2), objectives=objectives)
     assert level["head"] == "With 4 states, level"
     like = verdict(script, lane(0.2), lane(0.2), objectives=["likelihood", "likelihood"])

@@ -14,10 +14,10 @@ import pytest
 from nlwfa_core import HankelMatrix, TestSet, as_sample, evaluate, fit, limits
 from nlwfa_core.display import explore
 from nlwfa_core.display.explore import (
+    HANKEL_RANKS,
     MAX_RANK,
     MOST_NUMBERS,
     MOST_POINTS,
-    NETWORK_RANKS,
     NETWORKS,
     PFA_STARTS,
     WHY_NO_LINEAR,
@@ -174,7 +174,7 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
     results = {
         learner: {
             rank: load_result(SHIPPED / with_fields(FIRST, fields).key())
-            for rank in NETWORK_RANKS
+            for rank in HANKEL_RANKS
             if (fields := {"learner": learner, "rank": rank})
         }
         for learner in NETWORKS
