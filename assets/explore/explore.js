@@ -202,8 +202,10 @@ class Explore {
     if (!word) return;
     this.forget();
     const symbols = this.material.read(word);
-    this.change({ word: symbols, at: this.isCalm ? Math.min(3, symbols.length) : 0 });
-    if (!this.isCalm) this.play(true);
+    // where a lesson is about the string, its reader begins to read it
+    const waits = parts.includes("follow");
+    this.change({ word: symbols, at: this.isCalm && !waits ? Math.min(3, symbols.length) : 0 });
+    if (!this.isCalm && !waits) this.play(true);
   }
 
   // What is looked at now is not a person's choice.

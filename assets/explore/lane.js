@@ -300,8 +300,10 @@ class Lane {
     const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
     if (this.explore.plane === "end") {
       const across = material.ladder.isNested ? "the depth of which it has the state" : "the first principal component of the states";
-      this.captions[1].textContent = `Up: how sure it is to end${lost && `; ${lane.lost} lost`}`;
-      this.captions[1].title = `${why}Across: ${across}; up, from 0 to 1: the share of strings that end there`;
+      const side = material.ladder.isNested ? "depth" : "PCA";
+      this.captions[1].textContent = `Across ${side}, up how sure to end${lost && `; ${lane.lost} lost`}`;
+      const line = material.ladder.isNested ? ". The line goes through the mean states of all depths" : "";
+      this.captions[1].title = `${why}Across: ${across}; up, from 0 to 1: the share of strings that end there${line}`;
     } else if (this.explore.plane === "pca") {
       const share = percent(material.plane(lane, "pca").share);
       this.captions[1].textContent = lost ? `PCA ${share}; ${lost}: no state left` : `PCA: ${share} of the variance`;
@@ -441,7 +443,7 @@ class Lane {
       const at = word.findIndex((_, n) => model.isLost(stateAfter(model, word.slice(0, n))));
       if (at >= 0)
         return [`Lost since ${material.ending(word.slice(0, at), MOST_AFTER)}:`, "a state of 0 stays 0, whatever follows."];
-      const depth = word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
+      const depth = material.depthOf(word);
       return ["Lost:", `${isNested && depth > 0 ? `no state for ${depth} open, so ` : ""}weight 0, whatever follows.`];
     }
     if (!real) return ["", ""];
@@ -453,7 +455,7 @@ class Lane {
     const most = Math.max(...gaps);
     const name = (n) => (n === material.symbols.length ? "the end" : material.symbols[n]);
     if (isNested && real[0] > 0.05 && own[0] < 0.005) {
-      const depth = word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
+      const depth = material.depthOf(word);
       return ["Sure that it must close:", `no state for depth ${depth + 1}.`];
     }
     if (most < 0.005) return ["As in the grey bars", "to two digits."];
@@ -485,6 +487,7 @@ class Lane {
     const { pen, width, height } = explore.penOf(this.dots);
     if (!width) return;
     const tray = 26;
+    this.trayTop = height - tray;
     const room = Math.min(width, height - tray) / 2 - 14;
     const spot = ([x, y]) => [width / 2 + x * room, (height - tray) / 2 + 2 - y * room];
     // lost states stand in at most three rows
@@ -522,7 +525,7 @@ class Lane {
           ]);
     this.names = []; // where texts stand
     if (!isPrincipal) this.drawRings(pen, spot, width, (height - tray) / 2);
-    if (isScale) this.drawScale(pen, spot);
+    if (isScale) this.drawScale(pen, spot, plane.line);
     this.points.forEach(([x, y], i) => {
       const isLost = !plane.points[i];
       pen.beginPath();
@@ -585,8 +588,8 @@ class Lane {
     pen.textAlign = "left";
   }
 
-  // From "never ends" to "always ends".
-  drawScale(pen, spot) {
+  // From "never ends" to "always ends", and how the share of strings that end changes from depth to depth.
+  drawScale(pen, spot, line) {
     const { explore } = this;
     pen.fillStyle = explore.colour("muted");
     pen.strokeStyle = explore.colour("line");
@@ -600,15 +603,22 @@ class Lane {
       pen.stroke();
       pen.fillText(share, 4, y + 4);
     }
-    const { ladder, groups, numGroups } = explore.material;
-    if (!ladder.isNested) return;
+    const { groups, numGroups } = explore.material;
+    if (!line) return;
+    pen.beginPath();
+    line.map(spot).forEach(([x, y], n) => (n ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+    pen.strokeStyle = explore.colour(COLOURS[this.learner]);
+    pen.lineWidth = 2;
+    pen.globalAlpha = 0.6;
+    pen.stroke();
+    pen.globalAlpha = 1;
     pen.textAlign = "center";
     for (let group = 0; group < numGroups; group++) {
-      const [x, y] = spot([(2 * group + 1) / numGroups - 1, heightOf(0)]);
+      const [x, y] = spot([explore.material.acrossOf(group), heightOf(0)]);
       pen.fillStyle = explore.groupColour(group);
       pen.font = `700 ${explore.letter(12)} ${explore.font}`;
-      pen.fillText(groups.names[group], x, y + 17);
-      this.names.push([x - 6, y + 17, 12]);
+      pen.fillText(groups.names[group], x, y + 22);
+      this.names.push([x - 6, y + 22, 12]);
     }
     pen.textAlign = "left";
   }
@@ -633,31 +643,50 @@ class Lane {
     const path = this.pathOf(lane).map((point) => point && spot(point));
     const end = path.findIndex((point) => !point);
     const alive = end < 0 ? path : path.slice(0, end);
+    const isScale = Boolean(material.plane(lane, explore.plane).line);
     pen.strokeStyle = colour("ink");
     pen.lineWidth = 1.5;
     pen.setLineDash([5, 4]);
     pen.globalAlpha = 0.75 * share;
-    pen.beginPath();
-    alive.forEach(([x, y], n) => (n ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-    pen.stroke();
+    if (isScale) alive.slice(1).forEach((to, n) => hop(pen, alive[n], to));
+    else {
+      pen.beginPath();
+      alive.forEach(([x, y], n) => (n ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+      pen.stroke();
+    }
     pen.setLineDash([]);
     pen.globalAlpha = 1;
     if (!alive.length) return;
     if (state.at > 0) {
       ring(pen, alive[0], 5, colour("card"), colour("ink"));
-      this.label(pen, "λ", alive[0], colour("ink"), width);
+      const [x, y] = alive[0];
+      this.label(pen, "λ", isScale ? [x - 24, y] : [x, y], colour("ink"), width); // steps go to the right there
     }
     if (end < 0) ring(pen, alive.at(-1), 7.5, colour("cut"), colour("card"));
     if (state.hot) return; // one beginning has its name at a time
-    if (end < 0) {
-      const text = material.ending(state.word.slice(0, state.at), MOST_AFTER);
-      this.label(pen, text, alive.at(-1), colour("cut"), width);
+    const read = (length) => material.ending(state.word.slice(0, length), MOST_AFTER);
+    const [x, y] = alive.at(-1);
+    if (end < 0) this.label(pen, read(state.at), alive.at(-1), colour("cut"), width);
+    else if (isScale) {
+      // over the depth where its state would be, and down to the lost ones
+      const depth = material.depthOf(state.word.slice(0, end));
+      const [over] = spot([material.acrossOf(depth), 0]);
+      pen.strokeStyle = colour("cut");
+      pen.lineWidth = 1.5;
+      hop(pen, [x, y], [over, y]);
+      pen.beginPath();
+      for (const [top, bottom] of [[y, y + 10], [y + 26, this.trayTop]]) { // the depth's name is between
+        pen.moveTo(over, top);
+        pen.lineTo(over, bottom);
+      }
+      pen.stroke();
+      arrow(pen, [over, this.trayTop], Math.PI / 2);
+      this.label(pen, `${read(end)}: lost`, [over, y - 6], colour("cut"), width);
     } else {
-      // nearer the middle, where no ring has its name; on a scale, higher than the names of depths
-      const [x, y] = alive.at(-1);
+      // nearer the middle, where no ring has its name
       const wide = 12 * 8 + 20; // the text's width
-      const lower = explore.plane === "end" ? -30 : 14;
-      this.label(pen, "then nothing", [x + 0.4 * (width / 2 - x) - wide / 2, y + 0.4 * (width / 2 - y) + lower], colour("cut"), width);
+      const aside = [x + 0.4 * (width / 2 - x) - wide / 2, y + 0.4 * (width / 2 - y) + 14];
+      this.label(pen, "then nothing", aside, colour("cut"), width);
     }
   }
 
@@ -704,6 +733,26 @@ class Lane {
 
 // Whether two lines of text meet: each is [left, the line that it stands on, width].
 const meets = ([left, top, wide], [other, base, width]) => left < other + width && other < left + wide && Math.abs(top - base) < 13;
+
+// A step from one depth to another: to the right above the line on which both lie, to the left below it.
+function hop(pen, [x, y], [toX, toY]) {
+  const isLevel = Math.abs(toY - y) < 12;
+  const bow = isLevel ? (toX < x ? 20 : -32) : 0;
+  const [middle, high] = [(x + toX) / 2, (y + toY) / 2 + bow / 2];
+  pen.beginPath();
+  pen.moveTo(x, y);
+  pen.quadraticCurveTo(middle, (y + toY) / 2 + bow, toX, toY);
+  pen.stroke();
+  pen.fillStyle = pen.strokeStyle;
+  arrow(pen, [middle, high], Math.atan2(toY - y, toX - x));
+}
+
+function arrow(pen, [x, y], turn) {
+  const corner = (angle) => [x + 5 * Math.cos(turn + angle), y + 5 * Math.sin(turn + angle)];
+  pen.beginPath();
+  for (const angle of [0, 2.4, -2.4]) pen.lineTo(...corner(angle));
+  pen.fill();
+}
 
 function ring(pen, [x, y], radius, fill, line) {
   pen.beginPath();

@@ -2,6 +2,7 @@
 // The payload is that of nlwfa_core/display/explore.py, the models are those of models.js. Nothing here is drawn.
 /* oxlint-disable no-unused-vars -- for the script that this file is put before */
 
+const BETWEEN = 16; // states that are drawn from the mean state of a depth to that of the next
 const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 …
 const LINEAR = ["SP", "PFA"];
 const MOST_LABEL = 4; // characters below the chart by depth
@@ -216,16 +217,17 @@ class Material {
 
   // Upward, the share of the strings that end in a state. Across, its depth; of strings without depths
   // the first principal component, in which λ has no say: it occurs in all strings, and often stands far
-  // from all other states. There the states in which most end stand on the left.
+  // from all other states. There the states in which most end stand on the left. Where there are depths,
+  // `line` has the points between the mean states of all depths.
   endings(lane) {
-    const depth = this.ladder.isNested && this.depths(lane);
-    const across = depth || this.principal(lane, (prefix) => prefix.length > 0).put;
+    const depths = this.ladder.isNested && this.depths(lane);
+    const across = depths ? depths.put : this.principal(lane, (prefix) => prefix.length > 0).put;
     const place = (z) => {
       const point = across(z);
       const share = point && shares(lane.model.scores(z))?.at(-1);
       return Number.isFinite(share) ? [point[0], heightOf(share)] : null;
     };
-    if (depth) return { points: lane.ends.map(place), put: place };
+    if (depths) return { points: lane.ends.map(place), put: place, line: depths.between.map(place).filter(Boolean) };
     const points = lane.ends.map(place).filter(Boolean);
     const middle = sumOf(points.map(([, y]) => y)) / points.length;
     const side = sumOf(points.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
@@ -237,7 +239,8 @@ class Material {
   }
 
   // Where a state stands on the line through the mean states of all depths, from one to the next: at the
-  // middle of a depth's place if it is its mean. λ has no say in the means. Null where no depth has a state.
+  // middle of a depth's place if it is its mean. λ has no say in the means. `put` has no place for a state of
+  // 0, nor for any if no depth has a state. `between`: states along the line.
   depths({ model, ends }) {
     const points = ends.map((z) => !model.isLost(z) && model.pointOf(z));
     const stops = []; // a depth -> its mean state
@@ -251,22 +254,37 @@ class Material {
     }
     const dot = (a, b) => sumOf(a.map((value, j) => value * b[j]));
     const less = (a, b) => a.map((value, j) => value - b[j]);
-    return (z) => {
+    const along = (from, to, share) => from.map((value, j) => value + share * (to[j] - value));
+    const between = stops.slice(1).flatMap(({ mean }, n) =>
+      Array.from({ length: BETWEEN + 1 }, (_, m) => model.stateAt(along(stops[n].mean, mean, m / BETWEEN))),
+    );
+    const put = (z) => {
       if (model.isLost(z) || !stops.length) return null;
       const point = model.pointOf(z);
       let best = { far: Infinity, depth: stops[0].group };
       stops.slice(1).forEach((stop, n) => {
         const from = stops[n];
         const way = less(stop.mean, from.mean);
-        const along = dot(less(point, from.mean), way) / (dot(way, way) || 1);
+        const progress = dot(less(point, from.mean), way) / (dot(way, way) || 1);
         // at both ends of the line, a state may stand beyond it
-        const share = Math.min(n === stops.length - 2 ? 1.4 : 1, Math.max(n === 0 ? -0.4 : 0, along));
-        const rest = less(point, from.mean.map((value, j) => value + share * way[j]));
+        const share = Math.min(n === stops.length - 2 ? 1.4 : 1, Math.max(n === 0 ? -0.4 : 0, progress));
+        const rest = less(point, along(from.mean, stop.mean, share));
         const far = dot(rest, rest);
         if (far < best.far) best = { far, depth: from.group + share * (stop.group - from.group) };
       });
-      return [(2 * (best.depth + 0.5)) / this.numGroups - 1];
+      return [this.acrossOf(best.depth)];
     };
+    return { put, between };
+  }
+
+  // How many brackets are open after a word.
+  depthOf(word) {
+    return word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
+  }
+
+  // Where a depth stands in a plane from −1 to 1.
+  acrossOf(depth) {
+    return (2 * depth + 1) / this.numGroups - 1;
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;

@@ -157,6 +157,13 @@ class Linear {
     return Array.from(values, (value) => value / length);
   }
 
+  // The state of a point, with which only scores are in proportion.
+  stateAt(point) {
+    const z = zeros(2 * this.k);
+    z.set(point);
+    return z;
+  }
+
   // Scores of what follows: of each symbol, and of the end.
   scores(z) {
     return [...this.ahead.map((column) => this.product(z, column)), this.weight(z)];
@@ -225,6 +232,10 @@ class Network {
     return Array.from(z);
   }
 
+  stateAt(point) {
+    return Float64Array.from(point);
+  }
+
   scores(z) {
     const ahead = this.layers[0].map((_, symbol) => this.outputs(this.step(z, symbol))[1]);
     return [...ahead, this.weight(z)];
@@ -265,6 +276,10 @@ class Chain {
 
   pointOf({ z }) {
     return Array.from(z);
+  }
+
+  stateAt(point) {
+    return { z: this.network.stateAt(point), weight: 1 };
   }
 }
 

@@ -242,8 +242,8 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     share = f"{values[:2].sum() / values.sum():.0%}"
     expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)}: no state left")
     page.get_by_role("button", name="end", exact=True).click()
-    expect(caption).to_have_text(f"Up: how sure it is to end; {lost} lost")
-    expect(page.locator(".explore .lane.lower .caption").nth(1)).to_contain_text("Up: how sure")
+    expect(caption).to_have_text(f"Across depth, up how sure to end; {lost} lost")
+    expect(page.locator(".explore .lane.lower .caption").nth(1)).to_contain_text("up how sure")
     expect(page).to_have_url(re.compile("plane=end"))
     visit(page, lab, rank=5, source="hmm")
     expect(caption).to_contain_text("of the variance")

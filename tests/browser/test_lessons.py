@@ -222,6 +222,8 @@ def test_a_step_on_explore_draws_only_what_it_is_about(page: Page, lab: str) -> 
 
     eventually(drawn_parts, ["lanes", "follow"])
     upper, lower = (page.locator(f".explore .lane.{name}") for name in ("upper", "lower"))
+    expect(upper).to_contain_text("after λ")  # who opens the step begins to read
+    page.get_by_role("button", name="Read up to symbol 3").click()
     expect(upper).to_contain_text("Lost since [[:")
     assert upper.bounding_box()["width"] > 800 < lower.bounding_box()["width"]
     page.set_viewport_size(PHONE)

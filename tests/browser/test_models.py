@@ -565,13 +565,12 @@ def test_a_network_counts_along_the_line_of_depths(script: Page) -> None:
         const material = new Material(payload);
         material.trained = trained;
         const lane = material.lane(learner, 3);
-        const { put } = material.plane(lane, "end");
-        return words.map((word) => put(stateAfter(lane.model, word)));
+        const { put, line } = material.plane(lane, "end");
+        return [words.map((word) => put(stateAfter(lane.model, word))), line];
     }"""
-    found = {
-        learner: script.evaluate(ask, [payload, trained, learner, words])
-        for learner in ("SP", "both.non")
-    }
+    found, lines = {}, {}
+    for learner in ("SP", "both.non"):
+        found[learner], lines[learner] = script.evaluate(ask, [payload, trained, learner, words])
     groups, places = len(payload["groups"]["names"]), dict[Word, float]()
     for word, linear, nonlinear in zip(words, *found.values(), strict=True):
         depth = word.count(0) - word.count(1)
@@ -582,3 +581,10 @@ def test_a_network_counts_along_the_line_of_depths(script: Page) -> None:
         assert (linear is None) == (word.count(0) > 1)
     for word, place in places.items():
         assert places.get((*word, 1), -np.inf) < place < places.get((*word, 0), np.inf)
+    # between the depths: the linear model's line ends at 1, and the network's stays low from there
+    for learner, deepest in (("SP", 1), ("both.non", groups - 1)):
+        line = np.array(lines[learner])
+        depths, shares = (line[:, 0] + 1) * groups / 2 - 0.5, (line[:, 1] + 0.8) / 1.8
+        np.testing.assert_allclose([depths[0], depths[-1]], [0, deepest], atol=1e-9)
+        assert shares[0] > 0.6 and (shares[depths > 0.99] < 0.01).all()
+        assert (np.diff(shares) < 1e-4).all()
