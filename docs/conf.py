@@ -74,6 +74,7 @@ def public_names() -> dict[str, list[str]]:
         "states",
         "style",
         "trajectories",
+        "weights",
     )
     assert all(hasattr(plot, name) for name in figures) and all(
         hasattr(estimators, name) for name in families

@@ -47,7 +47,7 @@ from ..strings.words import Alphabet, FloatArray, Word, Words
 from .lens import MAX_SINGULAR_VALUES, packed
 from .panels import MAX_SIDE, state_order
 from .string_labels import word_endings, word_labels
-from .walk import first_word, is_bracketed, ladder_words, open_brackets
+from .walk import first_word, is_bracketed, ladder_truth, ladder_words, open_brackets
 
 FURTHEST_RANK = MAX_SINGULAR_VALUES  # of a linear model that is sent alone
 NETWORKS = HANKEL_LEARNERS[1:]
@@ -177,7 +177,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
             "values": cells.data.tolist(),
         },
         "whole": list(hankel.block.shape),
-        "hasCounts": _is_plain(hankel),
+        "hasCounts": is_plain(hankel),
         "groups": _groups(data.alphabet, prefixes, suffixes, block, left),
         "singular": [float(value) for value in svd.singular_values[:MAX_RANK]],
         "numericalRank": int(svd.numerical_rank),
@@ -355,7 +355,7 @@ def _costs(train: Sample, hankel: HankelMatrix) -> dict[str, dict[str, tuple[flo
     )
     pfa = 0.05 * prefixes**0.5
     linear = {PFA.name(): (pfa, pfa)}
-    drawn = NETWORKS if _is_plain(hankel) else ()
+    drawn = NETWORKS if is_plain(hankel) else ()
     return {
         "hankel": dict.fromkeys(drawn, from_matrix) | linear,
         "likelihood": dict.fromkeys(NETWORKS, by_likelihood) | linear,
@@ -393,7 +393,8 @@ def _too_few(num_strings: int) -> str:
     return f"{number}: too few for a verdict, which needs {FEWEST_STRINGS}"
 
 
-def _is_plain(hankel: HankelMatrix | HankelRecipe) -> bool:
+def is_plain(hankel: HankelMatrix | HankelRecipe) -> bool:
+    """Return whether a matrix counts whole strings as they are."""
     return hankel.statistic == "string" and not hankel.bounded and hankel.transform == "none"
 
 
@@ -434,7 +435,7 @@ def _linear(hankel: HankelMatrix, svd: TruncatedSVD, test: TestSet) -> dict[str,
     """Learn the models of SP, up to the rank that can be sent."""
     most = most_linear(hankel, svd)
     if not most:
-        why = WHY_TOO_LARGE if _is_plain(hankel) else WHY_NO_LINEAR
+        why = WHY_TOO_LARGE if is_plain(hankel) else WHY_NO_LINEAR
         return {"model": None, "why": why, "scores": [], "most": 0}
     models = _spectral(hankel, svd, range(1, min(MAX_RANK, most) + 1))
     return {
@@ -469,7 +470,7 @@ def most_linear(hankel: HankelMatrix, svd: TruncatedSVD) -> int:
     """Return the highest rank of SP whose singular values are known and whose model is not too
     large for a browser; 0 if there is none.
     """
-    if not _is_plain(hankel):
+    if not is_plain(hankel):
         return 0
     most = min(FURTHEST_RANK, limits.most("rank"), svd.numerical_rank, len(svd.singular_values))
     while most and hankel.num_symbols * most**2 > MOST_NUMBERS:
@@ -540,7 +541,7 @@ def _trained(result: Result) -> dict[str, Any]:
     """Make the payload of one result. If no model is drawn, "why" gives the reason."""
     learning = result.recipe.learning
     model, why = _drawable(result.model)
-    if learning.needs_hankel and not _is_plain(result.recipe.hankel):
+    if learning.needs_hankel and not is_plain(result.recipe.hankel):
         model, why = None, WHY_NO_NETWORK
     return {
         "model": model,
@@ -635,17 +636,9 @@ def _ladder(data: Data) -> dict[str, Any]:
     are compared with: true weights, or shares of the test strings.
     """
     words = ladder_words(data)
-    if data.true_model is not None:
-        truth = data.true_model.weights(words).tolist()
-    else:
-        sample = data.test.sample
-        shares: dict[Word, float] = dict(
-            zip(sample.words, sample.frequencies().tolist(), strict=True)
-        )
-        truth = [shares.get(word, 0.0) for word in words]
     return {
         "words": [list(word) for word in words],
         "labels": word_labels(words, data.alphabet),
-        "truth": truth,
+        "truth": ladder_truth(data).weights.tolist(),
         "isNested": is_bracketed(data.alphabet),
     }

@@ -116,6 +116,16 @@ class Comparison:
     weights: FloatArray
 
 
+def ladder_truth(data: Data) -> Comparison:
+    """Return what the weights of `ladder_words` are compared with: the true ones, or the shares of
+    these strings among the test strings.
+    """
+    words = ladder_words(data)
+    if data.true_model is not None:
+        return Comparison("truth", data.true_model.weights(words))
+    return Comparison("share of the test strings", _frequencies(data.test.sample, words))
+
+
 def ladder_payload(data: Data) -> dict[str, Any]:
     """Make the payload of these strings: labels, and what the models' weights are compared with."""
     words = ladder_words(data)

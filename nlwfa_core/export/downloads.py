@@ -105,13 +105,13 @@ def data_files(data: Data) -> dict[str, bytes]:
     return files
 
 
-def figure_files(result: Result, hankel: HankelMatrix | None) -> dict[str, bytes]:
-    """Draw a run's Hankel matrix and its singular values (if there is a matrix), and its loss
-    curves (if there was a training), each as PDF and as SVG.
+def figure_files(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, bytes]:
+    """Draw a run's Hankel matrix and its singular values (if there is a matrix), the weights of
+    ever deeper strings, and its loss curves (if there was a training), each as PDF and as SVG.
     """
     return {
         f"{name}.{suffix}": content
-        for name, figure in run_figures(result, hankel).items()
+        for name, figure in run_figures(result, data, hankel).items()
         for suffix, content in figure.files(("pdf", "svg")).items()
     }
 

@@ -1,4 +1,5 @@
-"""Draw the figures of a run: the Hankel matrix, its singular values and the losses of training.
+"""Draw the figures of a run: the Hankel matrix, its singular values, the weights of ever deeper
+strings and the losses of training.
 
 The drawings are those of `nlwfa_core.plot`, which papers use, too.
 """
@@ -6,14 +7,24 @@ The drawings are those of `nlwfa_core.plot`, which papers use, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from .. import plot
+from ..display.explore import is_plain
+from ..display.string_labels import word_labels
+from ..display.walk import is_bracketed, ladder_truth, ladder_words
+from ..errors import RecipeError
+from ..experiment.datasets import Data
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
+from ..learning.fitting import fit
 from ..learning.spectral import linear_loss
+from ..models.wfa import WFA
+
+STRINGS = "the most frequent training string of each length"
 
 
 @dataclass(frozen=True)
@@ -28,11 +39,13 @@ class RunFigure:
         return plot.render(self.drawing, formats, title=self.title)
 
 
-def run_figures(result: Result, hankel: HankelMatrix | None) -> dict[str, RunFigure]:
-    """List the figures of a run by name: "hankel" and "singular-values" if there is a matrix, and
-    one for each measure of loss, such as "relative-loss", if there was a training.
+def run_figures(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, RunFigure]:
+    """List the figures of a run by name: "hankel" and "singular-values" if there is a matrix,
+    "weights", and one for each measure of loss, such as "relative-loss", if there was a training.
 
-    The rank and the linear model's loss are marked if the model was learned from the matrix.
+    The rank and the linear model's loss are marked if the model was learned from the matrix. Beside
+    the weights of a nonlinear model are those of SP of the same rank, if there is a matrix of whole
+    strings.
     """
     learning = result.recipe.learning
     linear = None
@@ -49,12 +62,37 @@ def run_figures(result: Result, hankel: HankelMatrix | None) -> dict[str, RunFig
         )
         if learning.needs_hankel and result.report.logs:
             linear = linear_loss(hankel, learning.rank)
+    strings = "[ⁿ]ⁿ, n brackets deep" if is_bracketed(data.alphabet) else STRINGS
+    figures["weights"] = RunFigure(
+        f"Weights of {strings}; ×: exactly 0", partial(_draw_weights, result, data, hankel)
+    )
     for measure in dict.fromkeys(log.measure for log in result.report.logs):
         figures[measure.replace(" ", "-")] = RunFigure(
             f"{measure[0].upper()}{measure[1:]} after each epoch, a line for each stage",
             partial(_draw_losses, report=result.report, measure=measure, linear_loss=linear),
         )
     return figures
+
+
+def _draw_weights(result: Result, data: Data, hankel: HankelMatrix | None, figure: Any) -> None:
+    learning, words = result.recipe.learning, ladder_words(data)
+    models = {}
+    if hankel is not None and is_plain(hankel) and not isinstance(result.model, WFA):
+        with suppress(RecipeError):  # the matrix may be too small for the rank
+            models["SP"] = fit(hankel, "SP", learning.rank).model
+    models[learning.learner] = result.model
+    is_nested = is_bracketed(data.alphabet)
+    labels = list(map(str, range(1, len(words) + 1)))
+    truth = ladder_truth(data)
+    ax = plot.weights(
+        {name: model.weights(words) for name, model in models.items()},
+        labels if is_nested else word_labels(words, data.alphabet),
+        figure.subplots(),
+        truth=truth.weights,
+        truth_label=truth.name,
+    )
+    if is_nested:
+        ax.set_xlabel("n")
 
 
 def _draw_losses(figure: Any, **options: Any) -> None:

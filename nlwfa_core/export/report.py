@@ -77,7 +77,7 @@ def report(
     sizes = zip(("training strings", "validation strings", "test strings"), data.sizes, strict=True)
     # of an upload, the recipe only says how many strings there may be
     options_used |= {title: f"{size}" for title, size in sizes if title in options_used}
-    figures = {name: _picture(figure) for name, figure in run_figures(result, hankel).items()}
+    figures = {name: _picture(figure) for name, figure in run_figures(result, data, hankel).items()}
     matrix = [figures.pop(name) for name in ("hankel", "singular-values") if name in figures]
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
@@ -103,6 +103,7 @@ def report(
         soundness=list(_soundness(diagnostics, result.model.num_states, recipe.learning.rank)),
         has_radius=diagnostics.spectral_radius is not None,
         matrix=matrix,
+        weights=figures.pop("weights"),
         size="" if hankel is None else _size(hankel),
         losses=list(figures.values()),
         stages=[as_sentence(log.summary) for log in result.report.logs],

@@ -7,7 +7,8 @@ publishers ask for, as SVG, PGF or PNG. Any other setting is that of Matplotlib.
 
 The functions draw what the lab's pages draw, with the same colours: a Hankel matrix, its singular
 values, the losses of training, the states of prefixes, the ways of strings through the states, an
-automaton's graph, and scores with their intervals over seeds. Needs the extra [plot].
+automaton's graph, the weights of ever deeper strings, and scores with their intervals over seeds.
+Needs the extra [plot].
 
 New Axes are those of pyplot, so notebooks show them. A server's threads call `render` instead,
 which makes no figure of pyplot. Matplotlib's settings belong to the whole process, so a lock lets
@@ -701,6 +702,87 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
             )
     axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
     axes.axis("off")
+    return axes
+
+
+@_in_style
+def weights(
+    models: Mapping[str, Iterable[float]],
+    labels: Sequence[str],
+    ax: Axes | None = None,
+    *,
+    truth: Iterable[float] | None = None,
+    truth_label: str = "truth",
+) -> Axes:
+    """Draw the weights that models give to some strings, such as ever deeper ones, on a logarithmic
+    axis: a line for each model, and a wide grey one for the truth.
+
+    A weight of 0 is a × at the lower edge, and a negative one an empty circle at its absolute
+    value.
+
+    >>> ax = weights({"SP": [0.4, 0.0], "both.non": [0.4, 0.2]}, ["[]", "[[]]"], truth=[0.4, 0.16])
+    >>> [line.get_label() for line in ax.lines if line.get_label()[0] != "_"]
+    ['truth', 'SP', 'both.non']
+
+    Parameters
+    ----------
+    models : mapping
+        Name of a model -> the weight of each string. Models have their own colours and markers.
+    labels : sequence of str
+        What stands below each string's weights.
+    ax : Axes, optional
+    truth : iterable of float, optional
+        The true weights, or what weights are compared with.
+    truth_label : str
+
+    Raises
+    ------
+    RecipeError
+        If there are not as many weights as labels.
+    """
+    check_type("models", models, Mapping)
+    named = {} if truth is None else {truth_label: np.array([*truth], dtype=np.float64)}
+    named |= {name: np.array([*values], dtype=np.float64) for name, values in models.items()}
+    for name, values in named.items():
+        if len(values) != len(labels):
+            raise RecipeError(
+                f"there must be as many weights as labels, which are {len(labels)}; "
+                f"got {len(values)} of {name}"
+            )
+    axes = _axes(ax)
+    axes.set_yscale("log")
+    xs = np.arange(1, len(labels) + 1)
+    colours = _line_colours(list(models))
+    zeros = [name for name in models if (named[name] == 0).any()]  # each has its own row
+    for name, values in named.items():
+        above = np.where(values > 0, values, np.nan)
+        if name not in models:
+            axes.plot(xs, above, color=GREY, alpha=0.4, linewidth=6, label=name)
+            continue
+        kind = kind_of(name)
+        marks: dict[str, Any] = {"color": colours[name], "linestyle": "none", "label": "_"}
+        axes.plot(
+            xs,
+            above,
+            LINES[DASHES.get(kind, "solid")],
+            color=colours[name],
+            label=name,
+            marker=SHAPES.get(MARKERS.get(kind, ""), ""),
+        )
+        below = values < 0
+        axes.plot(xs[below], -values[below], marker="o", markerfacecolor="none", **marks)
+        if name in zeros:
+            height = np.full((values == 0).sum(), ROW * (zeros.index(name) + 0.5))
+            edge = axes.get_xaxis_transform()
+            axes.plot(xs[values == 0], height, marker="x", transform=edge, clip_on=False, **marks)
+    if zeros:
+        low, high = np.log(axes.get_ylim())
+        axes.set_ylim(np.exp(low - ROW * len(zeros) * (high - low)), np.exp(high))
+    long = max(map(len, labels), default=0) > MAX_LETTERS // 4
+    axes.set_xticks(xs, list(map(_literal, labels)), rotation=90 if long else 0)
+    axes.xaxis.minorticks_off()
+    axes.set_ylabel("weight")
+    axes.legend(frameon=False)
     return axes
 
 

@@ -81,7 +81,7 @@ class FinishedRun:
         if hankel is None:
             with suppress(RecipeError):  # the sidebar's matrix, which these strings may not allow
                 hankel = build_hankel(self.data.train, self.matrix_recipe)
-        return figure_files(self.result, hankel)
+        return figure_files(self.result, self.data, hankel)
 
     def everything(self) -> bytes:
         recipe = self.result.recipe
@@ -197,10 +197,11 @@ def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
 def results(run: FinishedRun) -> list[Card]:
     """Make the cards of a finished run's downloads, whose files are made on demand."""
     linear = isinstance(run.result.model, WFA)
-    drawn = "The Hankel matrix and its singular values"
-    if run.result.report.logs:
-        drawn = "The Hankel matrix, its singular values and the losses of training"
-    figures = f"{drawn}, each as PDF and SVG, ready for a paper."
+    losses = ", the losses of training" if run.result.report.logs else ""
+    figures = (
+        f"The Hankel matrix, its singular values{losses} and how deep the model reaches beside "
+    )
+    figures += "SP, each as PDF and SVG, ready for a paper."
     model = "Weights (safetensors) and their meaning (JSON), for nlwfa_core.load"
     return [
         Card(

@@ -56,7 +56,7 @@ def test_files_are_whole_and_the_report_needs_no_network(
         expect(page.get_by_role("heading", level=1)).to_have_text("SP, k = 2")
         expect(page.get_by_role("cell", name=f"{scores.wer:.3f}", exact=True).first).to_be_visible()
         widths = page.evaluate("Array.from(document.images, image => image.naturalWidth)")
-        assert len(widths) == 2 and min(widths) > 100
+        assert len(widths) == 3 and min(widths) > 100
     assert found == {"requests": [report.as_uri()], "errors": [], "dialogs": []}
 
 

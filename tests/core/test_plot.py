@@ -157,6 +157,23 @@ def test_bands_are_the_t_intervals_of_the_means() -> None:
     assert [text.get_text() for text in ax.texts] == ["∞"]
 
 
+def test_weights_of_0_stand_at_the_edge_and_negative_ones_are_empty() -> None:
+    models = {"SP": [0.25, 0.0, 0.0], "both.non": [0.25, -0.125, 0.0625]}
+    ax = plot.weights(models, ["$a", "b", "c"], truth=[0.25, 0.125, 0.0625])
+    truth, spectral, zeros, network, negative = [line for line in ax.lines if len(line.get_xdata())]
+    assert truth.get_ydata().tolist() == [0.25, 0.125, 0.0625]
+    assert spectral.get_ydata()[0] == 0.25 and np.isnan(spectral.get_ydata()[1:]).all()
+    assert zeros.get_xdata().tolist() == [2, 3] and zeros.get_marker() == "x"
+    assert (zeros.get_transform().transform([2, 1]) == ax.transAxes.transform([0, 1]))[1]
+    assert network.get_ydata()[[0, 2]].tolist() == [0.25, 0.0625]
+    assert negative.get_xydata().tolist() == [[2, 0.125]]
+    assert negative.get_markerfacecolor() == "none" and negative.get_color() == network.get_color()
+    assert [label.get_text() for label in ax.get_xticklabels()] == [r"\$a", "b", "c"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["truth", "SP", "both.non"]
+    with pytest.raises(RecipeError, match="as many weights as labels, which are 2; got 1 of SP"):
+        plot.weights({"SP": [0.5]}, ["a", "b"])
+
+
 def test_losses_have_a_line_per_stage_and_leave_out_what_is_not_finite() -> None:
     ax = plot.losses(REPORT, linear_loss=0.5)
     first, second, linear = ax.lines

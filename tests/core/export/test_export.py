@@ -388,7 +388,7 @@ def test_the_report_of_networks_has_their_losses_and_how_training_ended(learned:
     result = run(NETWORKS)
     data = load_data(NETWORKS.data)
     text = report(result, data, build_hankel(data.train, NETWORKS.hankel), {})
-    assert text.count("<img ") == 2 + len({log.measure for log in result.report.logs})
+    assert text.count("<img ") == 3 + len({log.measure for log in result.report.logs})
     for log in result.report.logs:
         assert f'<p class="muted">{escape(as_sentence(log.summary))}</p>' in text
     assert (
@@ -412,16 +412,21 @@ def test_the_report_of_a_linear_model_says_how_far_the_rank_is_known(learned: Re
 
 @pytest.mark.slow
 def test_the_figures_of_a_run_are_pdf_and_svg_files(learned: Result) -> None:
-    hankel = build_hankel(load_data(SMALL.data).train, SMALL.hankel)
-    files = figure_files(learned, hankel)
-    names = {"hankel", "singular-values"}
+    data = load_data(SMALL.data)
+    hankel = build_hankel(data.train, SMALL.hankel)
+    files = figure_files(learned, data, hankel)
+    names = {"hankel", "singular-values", "weights"}
     assert set(files) == {f"{name}.{suffix}" for name in names for suffix in ("pdf", "svg")}
     assert all(files[name][:4] == b"%PDF" for name in files if name.endswith("pdf"))
-    assert files == figure_files(learned, hankel)
+    assert files == figure_files(learned, data, hankel)
     networks = run(NETWORKS)
-    hankel = build_hankel(load_data(NETWORKS.data).train, NETWORKS.hankel)
-    assert "SP, same rank" in figure_files(networks, hankel)["relative-loss.svg"].decode()
-    assert "bits-per-symbol.svg" in figure_files(networks, None)
+    data = load_data(NETWORKS.data)
+    hankel = build_hankel(data.train, NETWORKS.hankel)
+    drawn = figure_files(networks, data, hankel)
+    assert "SP, same rank" in drawn["relative-loss.svg"].decode()
+    assert all(name in drawn["weights.svg"] for name in (b">truth<", b">SP<", b">both.non<"))
+    alone = figure_files(networks, data, None)
+    assert "bits-per-symbol.svg" in alone and b">SP<" not in alone["weights.svg"]
     opponent = run(SMALL.with_learner("HMM"))
     assert b"k = 2<" in files["singular-values.svg"]
-    assert b"k = 2<" not in figure_files(opponent, hankel)["singular-values.svg"]
+    assert b"k = 2<" not in figure_files(opponent, data, hankel)["singular-values.svg"]
