@@ -91,11 +91,16 @@ class Material {
     return Boolean(this.costs[this.objective][learner]);
   }
 
-  // The ranks that are trained with this one, without those that are. By likelihood a network goes on from
-  // one with a state less; from the matrix each is trained by itself, this one first.
+  // By likelihood a network goes on from one with a state less, unless that would take too long; from the
+  // matrix each is trained by itself.
+  isAlone(learner, rank) {
+    return !LINEAR.includes(learner) && (this.objective === "hankel" || rank > this.grown);
+  }
+
+  // The ranks that are trained with this one, without those that are; this one first, if it can be.
   untrained(learner, rank) {
     const end = Math.ceil(rank / RANKS_AT_ONCE) * RANKS_AT_ONCE;
-    const isAlone = this.objective === "hankel" && !LINEAR.includes(learner);
+    const isAlone = this.isAlone(learner, rank);
     return this.ranksUpTo(Math.min(this.mostRank, end))
       .filter((one) => !this.entry(learner, one) && !(isAlone && one <= end - RANKS_AT_ONCE))
       .sort((a, b) => (isAlone ? Math.abs(a - rank) - Math.abs(b - rank) : 0) || a - b);
@@ -115,9 +120,9 @@ class Material {
     return learner === "SP" && this.further?.rank === rank ? this.further.margins : this.margins;
   }
 
-  // The ranks that are trained with other seeds: this one, and by likelihood those below it that lack some.
+  // The ranks that are trained with other seeds: this one, and those below it that it goes on from.
   unrepeated(learner, rank) {
-    const ranks = this.objective === "hankel" ? [rank] : this.ranksUpTo(rank);
+    const ranks = this.isAlone(learner, rank) ? [rank] : this.ranksUpTo(rank);
     return ranks.filter((one) => this.others(learner, one).length < this.otherSeeds);
   }
 

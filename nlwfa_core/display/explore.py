@@ -140,6 +140,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
           each rank from 1; "most", the highest rank of `further_payload`
         - "costs": objective -> learner -> about how many seconds the training of one rank up to
           `RANKS_AT_ONCE` takes, and of one above it; without networks that would not be drawn
+        - "grown": the highest rank of networks by likelihood that go on from one with a state less
         - "otherSeeds": with how many further seeds a network is trained, to see whether they agree
         - "truth": what is known about the strings, see `_truth`
         - "ngram": the name and the scores of an n-gram of the training strings
@@ -183,7 +184,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         "numericalRank": int(svd.numerical_rank),
         "mostRank": max(1, min(limits.most("rank"), MAX_RANK, len(svd.singular_values))),
         "linear": _linear(hankel, svd, data.test),
-        "costs": _costs(train, hankel),
+        **_costs(train, hankel),
         "otherSeeds": OTHER_SEEDS,
         "truth": _truth(data, prefixes),
         "ngram": [
@@ -329,10 +330,11 @@ def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:
     return _drawable(model)[0] if is_finite else None
 
 
-def _costs(train: Sample, hankel: HankelMatrix) -> dict[str, dict[str, tuple[float, float]]]:
-    """Estimate the seconds of processor time that a rank takes: by likelihood from the number of
-    prefixes or, for networks without a Gauss–Newton matrix, from how much they compute; from the
-    matrix, by the default optimisers, from its size and the number of symbols.
+def _costs(train: Sample, hankel: HankelMatrix) -> dict[str, Any]:
+    """Estimate the seconds of processor time that a rank takes, "costs" and "grown" of
+    `explore_payload`: by likelihood from the number of prefixes or, for networks without a
+    Gauss–Newton matrix, from how much they compute; from the matrix, by the default optimisers,
+    from its size and the number of symbols.
 
     The laws are those of rough fits to what Dyck words, Tomita's languages, verbs and samples of
     automata took on one processor core, with 60 to 2,000 strings: by likelihood they are right
@@ -357,8 +359,11 @@ def _costs(train: Sample, hankel: HankelMatrix) -> dict[str, dict[str, tuple[flo
     linear = {PFA.name(): (pfa, pfa)}
     drawn = NETWORKS if is_plain(hankel) else ()
     return {
-        "hankel": dict.fromkeys(drawn, from_matrix) | linear,
-        "likelihood": dict.fromkeys(NETWORKS, by_likelihood) | linear,
+        "costs": {
+            "hankel": dict.fromkeys(drawn, from_matrix) | linear,
+            "likelihood": dict.fromkeys(NETWORKS, by_likelihood) | linear,
+        },
+        "grown": MAX_RANK if with_matrix == likelihood.FRESH_UP_TO else with_matrix,
     }
 
 

@@ -355,6 +355,18 @@ def shipped_network() -> NLWFA:
     return model
 
 
+@pytest.mark.parametrize(("change", "grown"), [({}, MAX_RANK), ({"source": "verbs"}, 1)])
+def test_what_is_trained_and_from_what_depends_on_the_strings(
+    change: dict[str, Any], grown: int
+) -> None:
+    """Networks of many symbols are trained alone; of a matrix of prefixes none is drawn."""
+    payload = payload_of(with_fields(FIRST, change))
+    assert payload["grown"] == grown
+    assert all(set(of) == {*NETWORKS, "PFA"} for of in payload["costs"].values())
+    prefixes = payload_of(with_fields(FIRST, change | {"statistic": "prefix"}))
+    assert set(prefixes["costs"]["hankel"]) == {"PFA"}
+
+
 def test_a_preview_is_sent_as_a_result_is() -> None:
     model = shipped_network()
     assert preview_payload(json.loads(json.dumps(model_as_json(model))), 2) == network_payload(
