@@ -44,9 +44,9 @@ def responses() -> dict[tuple[str, int], Response]:
     return saved
 
 
-def exercise(task: str, seed: int, question: Question) -> None:
+def exercise(task: str, seed: int, question: Question, how: str = "") -> None:
     """Draw the fields for the answer to a question, or the result if the question has been
-    answered.
+    answered. `how`: what an empty field says, if not what kind of answer it is for.
     """
     assert question.key is not None
     key, response = question.key, responses().get((task, seed), Response(task, seed))
@@ -73,7 +73,7 @@ def exercise(task: str, seed: int, question: Question) -> None:
             st.form(f"exercise.{name}", border=False),
             st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
         ):
-            fields = entry_fields(key, f"exercise.{name}.entry", seed)
+            fields = entry_fields(key, f"exercise.{name}.entry", seed, how)
             st.form_submit_button(
                 "Check",
                 key=f"exercise.{name}.check",
@@ -138,8 +138,8 @@ def option_letter(number: int) -> str:
     return chr(ord("A") + number)
 
 
-def entry_fields(key: Key, name: str, seed: int) -> list[str]:
-    """Draw the widgets for an answer. Returns their keys."""
+def entry_fields(key: Key, name: str, seed: int, how: str = "") -> list[str]:
+    """Draw the widgets for an answer. Returns their keys. `how`: see `exercise`."""
     if isinstance(key, ChoiceKey) and key.several:
         with st.container(gap="xsmall"):
             st.caption("Choose all that are right.")
@@ -186,7 +186,7 @@ def entry_fields(key: Key, name: str, seed: int) -> list[str]:
             "Your answer",
             max_chars=limits.most("answer_characters"),
             key=name,
-            placeholder=example,
+            placeholder=how or example,
             autocomplete="off",
             label_visibility="collapsed",
             width=FIELD,
@@ -211,6 +211,15 @@ def tick(task: str, key: Key, option: str) -> None:
         st.toast(f"{option[0].upper()}{option[1:]} is not among the answers.", icon=TOUCH)
         return
     st.session_state[f"exercise.{_name(task, 0)}.entry.{texts.index(option)}"] = True
+
+
+def enter(task: str, text: str) -> None:
+    """Enter the text of an answer, as a drag in the picture does, unless the question is over. To
+    be called in callbacks.
+    """
+    response = responses().get((task, 0))
+    if not (response and response.over):
+        st.session_state[f"exercise.{_name(task, 0)}.entry"] = text
 
 
 def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:

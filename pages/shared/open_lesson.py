@@ -19,7 +19,7 @@ from nlwfa_core.display.explore import LOOKS, ORDER, VIEW
 from nlwfa_core.experiment.presets import PRESETS
 from nlwfa_core.experiment.recipe import FIELDS
 from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
-from nlwfa_core.teaching.answers import ChoiceKey, cell_name
+from nlwfa_core.teaching.answers import ChoiceKey, NumberKey, cell_name
 from nlwfa_core.teaching.glossary import terms_in
 from nlwfa_core.teaching.lessons import PART, Action, Lesson, Step
 from nlwfa_core.teaching.questions import Question
@@ -58,6 +58,7 @@ BESIDE_MOVES = 2
 PICTURE = "explore.picture"
 MATRIX = "hankel.lens"  # and what its script hides: numbers, and the outlines of equal uv
 DRAWN = ("hankel.values", "hankel.same")
+CUTS = ("explore.cut", "hankel.singular_values")
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -299,6 +300,24 @@ def answer_by_cell(row: str, column: str) -> bool:
     return True
 
 
+def answer_by_cut(rank: int) -> None:
+    """Enter the rank to which a cut was dragged as the answer to the open step's question, if the
+    step is about a cut and asks for a whole number. To be called in callbacks.
+    """
+    if _asks_for_cut():
+        exercises.enter(place(), str(rank))
+
+
+def _asks_for_cut() -> bool:
+    """Return whether a cut answers the open step's question."""
+    position = current()
+    step = position and position[0].steps[position[1]]
+    if not step or not step.question or not set(CUTS) & set(step.look):
+        return False
+    key = step.question.key
+    return isinstance(key, NumberKey) and key.is_whole
+
+
 def page_of(step: Step) -> str:
     """Return the page of a step: the first of those that it names."""
     return step.pages[0]
@@ -460,7 +479,7 @@ def _question(task: str, question: Question, hides: bool) -> None:
     `_hide`.
     """
     if question.key:
-        exercises.exercise(task, 0, question)
+        exercises.exercise(task, 0, question, "drag the cut, or type" if _asks_for_cut() else "")
         response = exercises.responses().get((task, 0))
         if hides and not (response and response.over):
             st.container(key="unanswered").empty()

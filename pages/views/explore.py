@@ -377,7 +377,10 @@ def _take_chosen() -> None:
             "linear": str(linear),
             "linearRank": int() | None as linear_rank,
         } if scene == open_lesson.scene():
+            is_drag = (rank, linear_rank) != (sidebar.current().learning.rank, _linear_rank())
             sidebar.set_rank(max(1, rank))
+            if is_drag:
+                open_lesson.answer_by_cut(linear_rank or rank)
             if learner in HANKEL_LEARNERS:
                 assignments.assign({"learner": learner})
             if objective in OBJECTIVES:

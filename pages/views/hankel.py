@@ -397,3 +397,4 @@ def _set_rank() -> None:
     rank = st.session_state[CUT].get("rank")
     if type(rank) is int and 1 <= rank <= limits.most("rank"):
         sidebar.set_rank(rank)
+        open_lesson.answer_by_cut(rank)

@@ -381,6 +381,28 @@ def test_cells_are_clicked_to_answer(page: Page, lab: str) -> None:
     expect(keyed(page, "lesson").get_by_text("Right. You said")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("lesson", "where", "cut", "keys"),
+    [
+        ("dyck", "", "Rank: number of states", ["ArrowRight"] * 4),
+        ("rank", "hankel", "Rank k", ["Home", "ArrowRight", "ArrowRight"]),
+    ],
+)
+def test_a_cut_that_is_dragged_enters_the_answer(
+    page: Page, lab: str, lesson: str, where: str, cut: str, keys: list[str]
+) -> None:
+    visit(page, lab, where, lesson=lesson, step=2)
+    field = keyed(page, "lesson").get_by_placeholder("drag the cut, or type")
+    expect(field).to_have_value("")
+    slider = page.get_by_role("slider", name=cut)
+    for key in keys:
+        slider.press(key)
+    expect(field).to_have_value({"dyck": "7", "rank": "3"}[lesson])
+    settled(page)
+    press(page, f"exercise.{lesson}_2_0.check")
+    expect(keyed(page, "lesson").get_by_text("Right. You said")).to_be_visible()
+
+
 def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **QUICK)
     size = heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
