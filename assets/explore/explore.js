@@ -1237,7 +1237,8 @@ class Explore {
     this.verdict = told;
     this.find(".verdict h2").textContent = head;
     // a line ends between its parts
-    const whole = (text) => text.replaceAll(" ", "\u00a0").replaceAll("\u00a0·\u00a0", "\u00a0· ").replaceAll(/([:,])\u00a0/g, "$1 ").replace("\u00a0(", " (");
+    const whole = (text) =>
+      text.replaceAll(" ", "\u00a0").replaceAll(/([·:,])\u00a0/g, "$1 ").replace("\u00a0(", " (");
     this.find(".verdict .line").replaceChildren(
       ...line.map(([text, name]) => html("span", text === ` · ${material.few}` ? text : whole(text), name)),
     );
