@@ -907,34 +907,10 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         **{name: chosen[name] for name in models},
         **lines,
     }
-    body = ["## Word error rate by training size"]
-    distances: dict[str, list[str]] = {name: [] for name in models}
-    for reading, title in READING_TITLES.items():
-        rows = []
-        for name, by_size in by_model.items():
-            published = PUBLISHED_WER.get(name, (None,) * PUBLISHED_SIZES)
-            numbers = (
-                dict(zip(sizes, published, strict=True)) if len(sizes) == PUBLISHED_SIZES else {}
-            )
-            cells, gaps = [], []
-            for size in sizes:
-                spread, number = (
-                    Spread.of(values_of(by_size.get(size, []), reading).values()),
-                    numbers.get(size),
-                )
-                cells.append(
-                    spread.text() if number is None else f"{spread.text()} ({number:.3f})".strip()
-                )
-                if number is not None and spread.mean is not None:
-                    gaps.append(abs(spread.mean - number))
-            if name in distances:
-                distances[name].append(f"{sum(gaps) / len(gaps):.3f}" if gaps else "")
-            rows.append((_published_name(name), *cells))
-        body.append(
-            f"{title[0].upper()}{title[1:]}; in brackets, the published "
-            f"number:\n\n{table(('model', *map(_size, sizes)), rows)}"
-        )
-    body += [
+    tables, distances = _wer_tables(by_model, sizes)
+    body = [
+        "## Word error rate by training size",
+        *tables,
         "Mean distance of the means from the published numbers, over the sizes that were run:\n\n"
         + table(
             ("model", *READING_TITLES.values()),
@@ -964,6 +940,41 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         "another base, or is on other strings.",
     ]
     return body, {}
+
+
+def _wer_tables(
+    by_model: Mapping[str, Mapping[int, Sequence[Measured]]], sizes: Sequence[int]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Write a table for each reading of the word error rate, with the published numbers in
+    brackets.
+
+    Returns the tables, and model -> its mean distance from the published numbers by each reading.
+    """
+    tables = []
+    distances: dict[str, list[str]] = {name: [] for name in by_model if name in PUBLISHED_WER}
+    for reading, title in READING_TITLES.items():
+        rows = []
+        for name, by_size in by_model.items():
+            published = PUBLISHED_WER.get(name, (None,) * PUBLISHED_SIZES)
+            are_all = len(sizes) == PUBLISHED_SIZES
+            numbers = dict(zip(sizes, published, strict=True)) if are_all else {}
+            cells, gaps = [], []
+            for size in sizes:
+                spread = Spread.of(values_of(by_size.get(size, []), reading).values())
+                number = numbers.get(size)
+                cells.append(
+                    spread.text() if number is None else f"{spread.text()} ({number:.3f})".strip()
+                )
+                if number is not None and spread.mean is not None:
+                    gaps.append(abs(spread.mean - number))
+            if name in distances:
+                distances[name].append(f"{sum(gaps) / len(gaps):.3f}" if gaps else "")
+            rows.append((_published_name(name), *cells))
+        tables.append(
+            f"{title[0].upper()}{title[1:]}; in brackets, the published "
+            f"number:\n\n{table(('model', *map(_size, sizes)), rows)}"
+        )
+    return tables, distances
 
 
 def _published_name(name: str) -> str:
