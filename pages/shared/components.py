@@ -14,7 +14,7 @@ def component(name: str, *scripts: str) -> Any:
     """Make a component of its three files.
 
     Its script may use the functions of `assets/numbers.js`, `assets/drawing.js`, and other scripts
-    in its folder.
+    in its folder, and its style sheet goes on from `assets/drawing.css`.
     """
     html, css, js = (
         (ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8")
@@ -23,7 +23,10 @@ def component(name: str, *scripts: str) -> Any:
     own = (ASSETS / name / f"{script}.js" for script in scripts)
     paths = (ASSETS / "numbers.js", ASSETS / "drawing.js", *own)
     before = "\n".join(path.read_text(encoding="utf-8") for path in paths)
-    return st.components.v2.component(f"nlwfa.{name}", html=html, css=css, js=f"{before}\n{js}")
+    shared = (ASSETS / "drawing.css").read_text(encoding="utf-8")
+    return st.components.v2.component(
+        f"nlwfa.{name}", html=html, css=f"{shared}\n{css}", js=f"{before}\n{js}"
+    )
 
 
 _walk, _cut, _panels, _story, _network, _fold = (
