@@ -46,6 +46,7 @@ const WAYS = {
 };
 // The colours of a training's curves, if it has more than one.
 const STAGES = { factorisation: "counts", transitions: "fac", refinement: "tran" };
+const TRAY = 52; // pixels left of the lost states, for their number
 const MOST_BARS = 5; // symbols that are drawn after a prefix
 const MOST_AFTER = 16; // characters of a string in a lane
 const FEW_SEEN = 30; // test strings that begin with a prefix: with fewer, shares of what follows say little
@@ -491,7 +492,7 @@ class Lane {
     const room = Math.min(width, height - tray) / 2 - 14;
     const spot = ([x, y]) => [width / 2 + x * room, (height - tray) / 2 + 2 - y * room];
     // lost states stand in at most three rows
-    const [wide, inRow] = [width - 50, Math.ceil(lane.lost / 3)];
+    const [wide, inRow] = [width - TRAY - 6, Math.ceil(lane.lost / 3)];
     const across = Math.max(Math.floor(wide / 6.4), inRow);
     const apart = Math.min(6.4, wide / across);
     let lost = 0;
@@ -507,7 +508,7 @@ class Lane {
     const goal = plane.points.map((point, i) => {
       if (!point) {
         const place = lost++;
-        return [44 + (place % across) * apart, height - 18 + Math.floor(place / across) * 7];
+        return [TRAY + (place % across) * apart, height - 18 + Math.floor(place / across) * 7];
       }
       const [x, y] = spot(point);
       if (isScale) return [x, y]; // moved aside, it would seem to have another height
@@ -548,7 +549,7 @@ class Lane {
       pen.stroke();
       pen.fillStyle = colour("muted");
       pen.font = `${explore.letter(12)} ${explore.font}`;
-      pen.fillText("lost", 10, height - 9);
+      pen.fillText(`${lost} lost`, 4, height - 9);
     }
     this.drawPath(pen, lane, spot, width, share);
     if (state.hot && this.points[state.hot.i]) {
@@ -613,11 +614,11 @@ class Lane {
     pen.stroke();
     pen.globalAlpha = 1;
     pen.textAlign = "center";
-    for (let group = 0; group < numGroups; group++) {
+    for (let group = -1; group < numGroups; group++) {
       const [x, y] = spot([explore.material.acrossOf(group), heightOf(0)]);
-      pen.fillStyle = explore.groupColour(group);
+      pen.fillStyle = group < 0 ? explore.colour("muted") : explore.groupColour(group);
       pen.font = `700 ${explore.letter(12)} ${explore.font}`;
-      pen.fillText(groups.names[group], x, y + 22);
+      pen.fillText(group < 0 ? "λ" : groups.names[group], x, y + 22);
       this.names.push([x - 6, y + 22, 12]);
     }
     pen.textAlign = "left";
@@ -659,8 +660,7 @@ class Lane {
     if (!alive.length) return;
     if (state.at > 0) {
       ring(pen, alive[0], 5, colour("card"), colour("ink"));
-      const [x, y] = alive[0];
-      this.label(pen, "λ", isScale ? [x - 24, y] : [x, y], colour("ink"), width); // steps go to the right there
+      if (!isScale) this.label(pen, "λ", alive[0], colour("ink"), width);
     }
     if (end < 0) ring(pen, alive.at(-1), 7.5, colour("cut"), colour("card"));
     if (state.hot) return; // one beginning has its name at a time
@@ -669,18 +669,19 @@ class Lane {
     if (end < 0) this.label(pen, read(state.at), alive.at(-1), colour("cut"), width);
     else if (isScale) {
       // over the depth where its state would be, and down to the lost ones
-      const depth = material.depthOf(state.word.slice(0, end));
-      const [over] = spot([material.acrossOf(depth), 0]);
+      const lost = state.word.slice(0, end);
+      const [over] = spot([material.acrossOf(material.depthOf(lost)), 0]);
+      const [toX, toY] = this.points[material.rowOf.get(String(lost))] ?? [over, this.trayTop + 8];
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 1.5;
       hop(pen, [x, y], [over, y]);
       pen.beginPath();
-      for (const [top, bottom] of [[y, y + 10], [y + 26, this.trayTop]]) { // the depth's name is between
-        pen.moveTo(over, top);
-        pen.lineTo(over, bottom);
-      }
+      pen.moveTo(over, y);
+      pen.lineTo(over + 8, y + 10); // past the depth's name
+      pen.lineTo(over + 8, y + 26);
+      pen.lineTo(toX, toY);
       pen.stroke();
-      arrow(pen, [over, this.trayTop], Math.PI / 2);
+      ring(pen, [toX, toY], 4.5, null, colour("cut"));
       this.label(pen, `${read(end)}: lost`, [over, y - 6], colour("cut"), width);
     } else {
       // nearer the middle, where no ring has its name

@@ -2,6 +2,7 @@
 // The payload is that of nlwfa_core/display/explore.py, the models are those of models.js. Nothing here is drawn.
 /* oxlint-disable no-unused-vars -- for the script that this file is put before */
 
+const BELOW = -0.1; // down to which a line goes on that is below 0
 const BETWEEN = 16; // states that are drawn from the mean state of a depth to that of the next
 const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 …
 const LINEAR = ["SP", "PFA"];
@@ -232,7 +233,7 @@ class Material {
       const share = point && shares(lane.model.scores(z))?.at(-1);
       return Number.isFinite(share) ? [point[0], heightOf(share)] : null;
     };
-    if (depths) return { points: lane.ends.map(place), put: place, line: depths.between.map(place).filter(Boolean) };
+    if (depths) return { points: lane.ends.map(place), put: place, line: this.lineOf(lane, depths.between) };
     const points = lane.ends.map(place).filter(Boolean);
     const middle = sumOf(points.map(([, y]) => y)) / points.length;
     const side = sumOf(points.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
@@ -243,9 +244,25 @@ class Material {
     return { points: lane.ends.map(put), put };
   }
 
+  // How sure it is to end along the line through the mean states of all depths. A linear model's weight of the
+  // end is drawn, in proportion to its share at the beginning: straight from depth to depth, and on beyond the
+  // last one, down to BELOW.
+  lineOf({ model }, between) {
+    if (!between.length) return [];
+    const shareAt = (z) => shares(model.scores(z))?.at(-1) ?? 0;
+    const isLinear = Boolean(model.end);
+    const [first] = between;
+    const unit = isLinear ? shareAt(first.z) / model.weight(first.z) : 1;
+    const line = between.map(({ across, z }) => [across, isLinear ? unit * model.weight(z) : shareAt(z)]);
+    const [[before, high], [across, low]] = line.slice(-2);
+    if (isLinear && low < high) line.push([across + ((low - BELOW) * (across - before)) / (high - low), BELOW]);
+    return line.map(([x, share]) => [x, heightOf(share)]);
+  }
+
   // Where a state stands on the line through the mean states of all depths, from one to the next: at the
-  // middle of a depth's place if it is its mean. λ has no say in the means. `put` has no place for a state of
-  // 0, nor for any if no depth has a state. `between`: states along the line.
+  // middle of a depth's place if it is its mean. λ has a place of its own, and no say in the means. `put` has no place for a state of
+  // 0, nor for any if no depth has a state. `between`: states along
+  // the line, and where they stand.
   depths({ model, ends }) {
     const points = ends.map((z) => !model.isLost(z) && model.pointOf(z));
     const stops = []; // a depth -> its mean state
@@ -260,11 +277,15 @@ class Material {
     const dot = (a, b) => sumOf(a.map((value, j) => value * b[j]));
     const less = (a, b) => a.map((value, j) => value - b[j]);
     const along = (from, to, share) => from.map((value, j) => value + share * (to[j] - value));
-    const between = stops.slice(1).flatMap(({ mean }, n) =>
-      Array.from({ length: BETWEEN + 1 }, (_, m) => model.stateAt(along(stops[n].mean, mean, m / BETWEEN))),
+    const between = stops.slice(1).flatMap(({ mean, group }, n) =>
+      Array.from({ length: BETWEEN + 1 }, (_, m) => ({
+        across: this.acrossOf(stops[n].group + (m / BETWEEN) * (group - stops[n].group)),
+        z: model.stateAt(along(stops[n].mean, mean, m / BETWEEN)),
+      })),
     );
     const put = (z) => {
       if (model.isLost(z) || !stops.length) return null;
+      if (z === model.initial) return [this.acrossOf(-1)];
       const point = model.pointOf(z);
       let best = { far: Infinity, depth: stops[0].group };
       stops.slice(1).forEach((stop, n) => {
@@ -287,9 +308,9 @@ class Material {
     return word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
   }
 
-  // Where a depth stands in a plane from −1 to 1.
+  // Where a depth stands in a plane from −1 to 1; λ's place is that of −1.
   acrossOf(depth) {
-    return (2 * depth + 1) / this.numGroups - 1;
+    return (2 * depth + 3) / (this.numGroups + 1) - 1;
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;

@@ -4,6 +4,7 @@ states together, a WFA as a graph.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import combinations
@@ -410,12 +411,12 @@ def overlay(context: Context, picture: Picture) -> None:
 
 
 def automaton(context: Context) -> None:
-    """Draw a WFA, which may be the true model, as a weighted graph; nothing if no model is one.
+    """Draw a WFA, which may be the true model, as a weighted graph in a list that opens; nothing if
+    no model is one.
 
     The walk draws every arrow, of up to 10 states. This graph has up to 15, because it leaves out
     weak arrows.
     """
-    alphabet = context.data.alphabet
     trained = {name: result.model for name, result in context.results.items()}
     models = {
         name: model
@@ -424,7 +425,14 @@ def automaton(context: Context) -> None:
     }
     if not models:
         return
-    st.subheader("A linear automaton as a graph", anchor=False)
+    box = widgets.opened("A linear automaton as a graph", "states.as_graph", "account_tree")
+    if box:
+        with box:
+            _graph(context, models)
+
+
+def _graph(context: Context, models: Mapping[str, WFA]) -> None:
+    alphabet = context.data.alphabet
     learner = context.default_learner
     name = st.segmented_control(
         "Graph of",
@@ -472,9 +480,8 @@ def automaton(context: Context) -> None:
         "A learned WFA is unique only up to a change of basis: another basis gives the same "
         "weights of strings, but a different graph."
     )
-    with st.expander("The weights", icon=":material/table:"):
-        table = weights_table(model, alphabet, smallest)
-        widgets.draw_table(table, "states.weights", "Weights of the graph")
-        widgets.table_downloads(
-            dict.fromkeys(("csv", "latex", "markdown"), table), "weights", "states.weights.files"
-        )
+    table = weights_table(model, alphabet, smallest)
+    widgets.draw_table(table, "states.weights", "Weights of the graph")
+    widgets.table_downloads(
+        dict.fromkeys(("csv", "latex", "markdown"), table), "weights", "states.weights.files"
+    )

@@ -68,7 +68,7 @@ manifest_scanner.scan_component_manifests = functools.cache(
 config.set_option("client.showErrorDetails", "full")
 
 
-CLOSED = ("compare.all", "compare.perplexities")  # lists that visitors open
+CLOSED = ("compare.all", "compare.perplexities", "states.as_graph")  # lists that visitors open
 
 
 def open_lab(page: str = "explore", **parameters: Any) -> AppTest:

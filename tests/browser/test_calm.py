@@ -64,6 +64,8 @@ def visit_trained(page: Page, lab: str, path: str) -> None:
     visit(page, lab, path, num_strings=300, num_validation=40, num_test=40, learner="SP", rank=3)
     if path == "compare":
         keyed(page, "compare.start").get_by_role("button").click()
+    if path == "states":
+        keyed(page, "states.as_graph").locator("summary").click()
     for key in PAGES[path]:
         expect(keyed(page, key)).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
     trained(page, path)

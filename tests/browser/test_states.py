@@ -132,6 +132,7 @@ def test_states_and_predict_fit_a_phone_with_all_that_they_have(page: Page, lab:
     settled(page)
     train_if_missing(page, "states")
     expect(chart(page, "states.overlay")).to_be_visible()
+    keyed(page, "states.as_graph").locator("summary").click()
     expect(keyed(page, "states.graph").locator("svg g.node").first).to_be_visible()
     page.wait_for_function(FITS, arg=PHONE["width"])
     page.goto(f"{lab}/predict?{address}&predict.by_hand=true")
