@@ -267,9 +267,10 @@ class Lane {
     this.room.hidden = isKnown || isOffered || isTraining || isStarting;
     this.quit.hidden = !isTraining;
     this.note.hidden = isKnown || !(isOffered || isTraining);
-    const each = "ach is drawn as soon as it is trained.";
     this.note.textContent =
-      isTraining || !material.isTimed ? `E${each}` : `It takes ${ranks.length ? material.timeOf(learner, ranks) : ""}, and e${each}`;
+      ranks.length && !isTraining && material.isTimed
+        ? `It takes ${material.timeOf(learner, ranks)}, and each is drawn as soon as it is trained.`
+        : "Each model is drawn as soon as it is trained.";
     if (hadFocus && !this.quit.hidden) this.quit.focus();
   }
 

@@ -253,16 +253,17 @@ class Material {
     const isLinear = Boolean(model.end);
     const [first] = between;
     const unit = isLinear ? shareAt(first.z) / model.weight(first.z) : 1;
+    if (!Number.isFinite(unit)) return []; // nothing ends there
     const line = between.map(({ across, z }) => [across, isLinear ? unit * model.weight(z) : shareAt(z)]);
     const [[before, high], [across, low]] = line.slice(-2);
-    if (isLinear && low < high) line.push([across + ((low - BELOW) * (across - before)) / (high - low), BELOW]);
+    if (isLinear && BELOW < low && low < high) line.push([across + ((low - BELOW) * (across - before)) / (high - low), BELOW]);
     return line.map(([x, share]) => [x, heightOf(share)]);
   }
 
   // Where a state stands on the line through the mean states of all depths, from one to the next: at the
-  // middle of a depth's place if it is its mean. λ has a place of its own, and no say in the means. `put` has no place for a state of
-  // 0, nor for any if no depth has a state. `between`: states along
-  // the line, and where they stand.
+  // middle of a depth's place if it is its mean. λ has a place of its own, and no say in the means. `put` has no
+  // place for a state of 0, nor for any if no depth has a state. `between`: states along the line, and where
+  // they stand.
   depths({ model, ends }) {
     const points = ends.map((z) => !model.isLost(z) && model.pointOf(z));
     const stops = []; // a depth -> its mean state

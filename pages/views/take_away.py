@@ -198,10 +198,11 @@ def results(run: FinishedRun) -> list[Card]:
     """Make the cards of a finished run's downloads, whose files are made on demand."""
     linear = isinstance(run.result.model, WFA)
     losses = ", the losses of training" if run.result.report.logs else ""
+    deep = "how deep the model reaches" + ("" if linear else ", beside SP")
     figures = (
-        f"The Hankel matrix, its singular values{losses} and how deep the model reaches beside "
+        f"The Hankel matrix, its singular values{losses}, and {deep}: each as PDF and SVG, ready "
+        "for a paper."
     )
-    figures += "SP, each as PDF and SVG, ready for a paper."
     model = "Weights (safetensors) and their meaning (JSON), for nlwfa_core.load"
     return [
         Card(
