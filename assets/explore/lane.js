@@ -607,20 +607,36 @@ class Lane {
     }
     const { groups, numGroups } = explore.material;
     if (!line) return;
-    pen.beginPath();
-    line.map(spot).forEach(([x, y], n) => (n ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+    const points = line.points.map(spot);
+    const draw = (some) => {
+      pen.beginPath();
+      some.forEach(([x, y], n) => (n ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+      pen.stroke();
+    };
     pen.strokeStyle = explore.colour(COLOURS[this.learner]);
     pen.lineWidth = 2;
     pen.globalAlpha = 0.6;
-    pen.stroke();
+    draw(line.goesOn ? points.slice(0, -1) : points);
+    if (line.goesOn) {
+      pen.setLineDash([3, 3]);
+      draw(points.slice(-2));
+      pen.setLineDash([]);
+    }
     pen.globalAlpha = 1;
+    if (line.goesOn) {
+      const [x, y] = points.at(-1);
+      pen.fillStyle = explore.colour(COLOURS[this.learner]);
+      pen.textAlign = "right"; // the string that is followed goes on to the right
+      pen.fillText("below 0", x - 6, y - 4);
+    }
     pen.textAlign = "center";
-    for (let group = -1; group < numGroups; group++) {
-      const [x, y] = spot([explore.material.acrossOf(group), heightOf(0)]);
-      pen.fillStyle = group < 0 ? explore.colour("muted") : explore.groupColour(group);
+    for (let group = 0; group < numGroups; group++) {
+      const [x] = spot([explore.material.acrossOf(group), 0]);
+      const y = this.trayTop - 5;
+      pen.fillStyle = explore.groupColour(group);
       pen.font = `700 ${explore.letter(12)} ${explore.font}`;
-      pen.fillText(group < 0 ? "λ" : groups.names[group], x, y + 22);
-      this.names.push([x - 6, y + 22, 12]);
+      pen.fillText(groups.names[group], x, y);
+      this.names.push([x - 6, y, 12]);
     }
     pen.textAlign = "left";
   }
@@ -661,7 +677,8 @@ class Lane {
     if (!alive.length) return;
     if (state.at > 0) {
       ring(pen, alive[0], 5, colour("card"), colour("ink"));
-      if (!isScale) this.label(pen, "λ", alive[0], colour("ink"), width);
+      const [x, y] = alive[0];
+      this.label(pen, "λ", isScale ? [x - 22, y] : [x, y], colour("ink"), width); // steps go to the right there
     }
     if (end < 0) ring(pen, alive.at(-1), 7.5, colour("cut"), colour("card"));
     if (state.hot) return; // one beginning has its name at a time
@@ -672,17 +689,16 @@ class Lane {
       // over the depth where its state would be, and down to the lost ones
       const lost = state.word.slice(0, end);
       const [over] = spot([material.acrossOf(material.depthOf(lost)), 0]);
-      const [toX, toY] = this.points[material.rowOf.get(String(lost))] ?? [over, this.trayTop + 8];
+      const place = this.points[material.rowOf.get(String(lost))];
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 1.5;
       hop(pen, [x, y], [over, y]);
       pen.beginPath();
       pen.moveTo(over, y);
-      pen.lineTo(over + 8, y + 10); // past the depth's name
-      pen.lineTo(over + 8, y + 26);
-      pen.lineTo(toX, toY);
+      pen.lineTo(over, this.trayTop - 18); // above the depth's name
       pen.stroke();
-      ring(pen, [toX, toY], 4.5, null, colour("cut"));
+      arrow(pen, [over, this.trayTop - 18], Math.PI / 2);
+      if (place) ring(pen, place, 4.5, null, colour("cut"));
       this.label(pen, `${read(end)}: lost`, [over, y - 6], colour("cut"), width);
     } else {
       // nearer the middle, where no ring has its name
@@ -739,7 +755,7 @@ const meets = ([left, top, wide], [other, base, width]) => left < other + width 
 // A step from one depth to another: to the right above the line on which both lie, to the left below it.
 function hop(pen, [x, y], [toX, toY]) {
   const isLevel = Math.abs(toY - y) < 12;
-  const bow = isLevel ? (toX < x ? 20 : -32) : 0;
+  const bow = isLevel ? (toX < x ? 34 : -34) : 0;
   const [middle, high] = [(x + toX) / 2, (y + toY) / 2 + bow / 2];
   pen.beginPath();
   pen.moveTo(x, y);

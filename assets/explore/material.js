@@ -2,7 +2,7 @@
 // The payload is that of nlwfa_core/display/explore.py, the models are those of models.js. Nothing here is drawn.
 /* oxlint-disable no-unused-vars -- for the script that this file is put before */
 
-const BELOW = -0.1; // down to which a line goes on that is below 0
+const BELOW = -0.4; // down to which a line goes on that is below 0
 const BETWEEN = 16; // states that are drawn from the mean state of a depth to that of the next
 const RANKS_AT_ONCE = 4; // that one press of a button trains: 1 to 4, 5 to 8 …
 const LINEAR = ["SP", "PFA"];
@@ -245,23 +245,24 @@ class Material {
   }
 
   // How sure it is to end along the line through the mean states of all depths. A linear model's weight of the
-  // end is drawn, in proportion to its share at the beginning: straight from depth to depth, and on beyond the
-  // last one, down to BELOW.
+  // end is drawn, in proportion to its share at the beginning: straight from depth to depth; its last point is
+  // beyond the last depth, down at BELOW, if it `goesOn`.
   lineOf({ model }, between) {
-    if (!between.length) return [];
+    if (!between.length) return { points: [], goesOn: false };
     const shareAt = (z) => shares(model.scores(z))?.at(-1) ?? 0;
     const isLinear = Boolean(model.end);
     const [first] = between;
     const unit = isLinear ? shareAt(first.z) / model.weight(first.z) : 1;
-    if (!Number.isFinite(unit)) return []; // nothing ends there
+    if (!Number.isFinite(unit)) return { points: [], goesOn: false }; // nothing ends there
     const line = between.map(({ across, z }) => [across, isLinear ? unit * model.weight(z) : shareAt(z)]);
     const [[before, high], [across, low]] = line.slice(-2);
-    if (isLinear && BELOW < low && low < high) line.push([across + ((low - BELOW) * (across - before)) / (high - low), BELOW]);
-    return line.map(([x, share]) => [x, heightOf(share)]);
+    const goesOn = isLinear && BELOW < low && low < high;
+    if (goesOn) line.push([across + ((low - BELOW) * (across - before)) / (high - low), BELOW]);
+    return { points: line.map(([x, share]) => [x, heightOf(share)]), goesOn };
   }
 
   // Where a state stands on the line through the mean states of all depths, from one to the next: at the
-  // middle of a depth's place if it is its mean. λ has a place of its own, and no say in the means. `put` has no
+  // middle of a depth's place if it is its mean. λ has no say in the means. `put` has no
   // place for a state of 0, nor for any if no depth has a state. `between`: states along the line, and where
   // they stand.
   depths({ model, ends }) {
@@ -286,7 +287,7 @@ class Material {
     );
     const put = (z) => {
       if (model.isLost(z) || !stops.length) return null;
-      if (z === model.initial) return [this.acrossOf(-1)];
+      if (z === model.initial) return [this.acrossOf(0)]; // λ, before the first step, may be far from the line
       const point = model.pointOf(z);
       let best = { far: Infinity, depth: stops[0].group };
       stops.slice(1).forEach((stop, n) => {
@@ -309,9 +310,9 @@ class Material {
     return word.reduce((open, symbol) => open + (symbol ? -1 : 1), 0);
   }
 
-  // Where a depth stands in a plane from −1 to 1; λ's place is that of −1.
+  // Where a depth stands in a plane from −1 to 1.
   acrossOf(depth) {
-    return (2 * depth + 3) / (this.numGroups + 1) - 1;
+    return (2 * depth + 1) / this.numGroups - 1;
   }
 
   // A state stands at the mean place of the endings that it expects, Σ |Ĥ[u, v]| place(v) / Σ |Ĥ[u, v]|;
@@ -377,8 +378,8 @@ class Material {
   }
 }
 
-// Of a share of strings that end, in a plane from −1 to 1: there is room below 0 for the names of depths.
-const heightOf = (share) => 1.8 * share - 0.8;
+// Of a share of strings that end, in a plane from −1 to 1: there is room for weights below 0.
+const heightOf = (share) => 1.4 * share - 0.4;
 
 // The place of each row if rows are ordered by group; those that belong to none come last.
 function placesOf(groups) {
