@@ -621,14 +621,13 @@ class Lane {
       pen.setLineDash([3, 3]);
       draw(points.slice(-2));
       pen.setLineDash([]);
-    }
-    pen.globalAlpha = 1;
-    if (line.goesOn) {
       const [x, y] = points.at(-1);
-      pen.fillStyle = explore.colour(COLOURS[this.learner]);
+      pen.globalAlpha = 1;
+      pen.fillStyle = pen.strokeStyle;
       pen.textAlign = "right"; // the string that is followed goes on to the right
       pen.fillText("below 0", x - 6, y - 4);
     }
+    pen.globalAlpha = 1;
     pen.textAlign = "center";
     for (let group = 0; group < numGroups; group++) {
       const [x] = spot([explore.material.acrossOf(group), 0]);
@@ -688,7 +687,8 @@ class Lane {
     else if (isScale) {
       // over the depth where its state would be, and down to the lost ones
       const lost = state.word.slice(0, end);
-      const [over] = spot([material.acrossOf(material.depthOf(lost)), 0]);
+      const depth = Math.min(material.numGroups - 1, Math.max(0, material.depthOf(lost)));
+      const [over] = spot([material.acrossOf(depth), 0]);
       const place = this.points[material.rowOf.get(String(lost))];
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 1.5;

@@ -233,7 +233,7 @@ class Material {
       const share = point && shares(lane.model.scores(z))?.at(-1);
       return Number.isFinite(share) ? [point[0], heightOf(share)] : null;
     };
-    if (depths) return { points: lane.ends.map(place), put: place, line: this.lineOf(lane, depths.between) };
+    if (depths) return { points: lane.ends.map(place), put: place, line: this.lineOf(lane.model, depths.between) };
     const points = lane.ends.map(place).filter(Boolean);
     const middle = sumOf(points.map(([, y]) => y)) / points.length;
     const side = sumOf(points.map(([x, y]) => x * (y - middle))) > 0 ? -1 : 1;
@@ -245,26 +245,26 @@ class Material {
   }
 
   // How sure it is to end along the line through the mean states of all depths. A linear model's weight of the
-  // end is drawn, in proportion to its share at the beginning: straight from depth to depth; its last point is
-  // beyond the last depth, down at BELOW, if it `goesOn`.
-  lineOf({ model }, between) {
+  // end is drawn, in proportion to its share at the beginning: straight from depth to depth. If it `goesOn` down
+  // to BELOW within the plane, that is its last point.
+  lineOf(model, between) {
     if (!between.length) return { points: [], goesOn: false };
     const shareAt = (z) => shares(model.scores(z))?.at(-1) ?? 0;
-    const isLinear = Boolean(model.end);
+    const isLinear = model instanceof Linear;
     const [first] = between;
     const unit = isLinear ? shareAt(first.z) / model.weight(first.z) : 1;
     if (!Number.isFinite(unit)) return { points: [], goesOn: false }; // nothing ends there
     const line = between.map(({ across, z }) => [across, isLinear ? unit * model.weight(z) : shareAt(z)]);
     const [[before, high], [across, low]] = line.slice(-2);
-    const goesOn = isLinear && BELOW < low && low < high;
-    if (goesOn) line.push([across + ((low - BELOW) * (across - before)) / (high - low), BELOW]);
+    const end = across + ((low - BELOW) * (across - before)) / (high - low);
+    const goesOn = isLinear && BELOW < low && low < high && end <= 1;
+    if (goesOn) line.push([end, BELOW]);
     return { points: line.map(([x, share]) => [x, heightOf(share)]), goesOn };
   }
 
   // Where a state stands on the line through the mean states of all depths, from one to the next: at the
-  // middle of a depth's place if it is its mean. λ has no say in the means. `put` has no
-  // place for a state of 0, nor for any if no depth has a state. `between`: states along the line, and where
-  // they stand.
+  // middle of a depth's place if it is its mean. λ has no say in the means. `put` has no place for a state of 0,
+  // nor for any if no depth has a state. `between`: states along the line, and where they stand.
   depths({ model, ends }) {
     const points = ends.map((z) => !model.isLost(z) && model.pointOf(z));
     const stops = []; // a depth -> its mean state

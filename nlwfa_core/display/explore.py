@@ -138,8 +138,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         - "singular", "numericalRank": singular values; "mostRank": the highest rank to choose
         - "linear": of SP: "model", a linear model, or None; "why" there is none; "scores", one for
           each rank from 1; "most", the highest rank of `further_payload`
-        - "costs": objective -> learner -> about how many seconds the training of one rank up to
-          `RANKS_AT_ONCE` takes, and of one above it; without networks that would not be drawn
+        - "costs": objective -> learner -> about how many seconds the training of one rank up to 4
+          takes, and of a higher one; without networks that would not be drawn
         - "grown": the highest rank of networks by likelihood that go on from one with a state less
         - "otherSeeds": with how many further seeds a network is trained, to see whether they agree
         - "truth": what is known about the strings, see `_truth`

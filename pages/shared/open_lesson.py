@@ -119,8 +119,8 @@ def enter_by_link(page: str) -> None:
     """Set the recipe of the step that a link opens. If the link leads to the lab's start, also ask
     for the step's page, unless the link sets the picture of Explore.
 
-    Does nothing if the link sets a recipe itself. Acts only in the first run of a session, so that
-    a visitor who later goes to Explore stays there.
+    Does nothing if the link sets a recipe itself, or after the first run of a session: a visitor
+    who later goes to Explore stays there.
     """
     position = (
         None
