@@ -591,7 +591,7 @@ def test_a_network_counts_along_the_line_of_depths(script: Page) -> None:
     depths, shares = (line[:, 0] + 1) * groups / 2 - 0.5, (line[:, 1] + 0.4) / 1.4
     assert shares[0] > 0.8 and shares[-1] == pytest.approx(-0.4)
     np.testing.assert_allclose(shares, shares[0] * (1 - depths), atol=0.01)
-    # a PFA's weight of the end falls so slowly that it would reach that far below 0 outside the plane
+    # a PFA's falls so slowly that it would be that far below 0 only outside the plane
     fields = {"learner": "PFA", "rank": 3, "starts": PFA_STARTS}
     pfa = load_result(LAB_FOLDER / "assets" / "results" / with_fields(recipe, fields).key())
     flat = script.evaluate(
