@@ -48,7 +48,8 @@ def draw() -> None:
     with errors_as_messages():
         check_settings()
         share_link.view()
-        tools, pinned = st.sidebar.container(key="tools", gap="xsmall"), st.sidebar.container()
+        tools = st.sidebar.container(key="tools", gap="xsmall")
+        pinned = st.sidebar.container()
         following.follow(name)
         open_lesson.enter_by_link(name)
         # first: what a step sets belongs to its entry in the browser's history

@@ -68,7 +68,8 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     names = arguments.names or SUITES
-    if unknown := [name for name in names if name not in SUITES]:
+    unknown = [name for name in names if name not in SUITES]
+    if unknown:
         parser.error(f"{unknown[0]!r} is not a suite; choose from {', '.join(SUITES)}")
     for name in THREAD_VARIABLES:  # before numpy and torch read them
         os.environ[name] = str(arguments.threads)

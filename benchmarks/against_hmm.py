@@ -29,15 +29,13 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
     """Measure the time from the same strings to a model, and its scores on the same test
     strings.
     """
-    title, columns = (
-        f"Linear models: EM of an HMM and of a PFA, {work.title}",
-        (
-            "learner",
-            "ms",
-            "hmmlearn's faster time / this",
-            "log₂ Pauto",
-            "mean log₂ P of a test string",
-        ),
+    title = f"Linear models: EM of an HMM and of a PFA, {work.title}"
+    columns = (
+        "learner",
+        "ms",
+        "hmmlearn's faster time / this",
+        "log₂ Pauto",
+        "mean log₂ P of a test string",
     )
     if opponents is None:
         return Table(title, notes=["Skipped: hmmlearn's environment is not set up."])
@@ -65,10 +63,8 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         }
     seconds = answers["scaling"]["seconds"]
     training = PFATraining(iterations=iterations, tolerance=0.0)
-    em, pfa = (
-        fit_hmm(work.sample(), work.rank, EM(iterations)),
-        fit_pfa(work.sample(), work.rank, training),
-    )
+    em = fit_hmm(work.sample(), work.rank, EM(iterations))
+    pfa = fit_pfa(work.sample(), work.rank, training)
     sides = (
         lambda: fit(work.counted(work.sample()), learner="SP", rank=work.rank),
         lambda: fit_hmm(work.sample(), work.rank, EM(iterations)),

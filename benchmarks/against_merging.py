@@ -98,5 +98,6 @@ def _alergia(opponents: Opponents, train: Words, epsilon: float | str) -> tuple[
             "alergia", file=file, out=answer_file, epsilon=epsilon, num_symbols=NUM_SYMBOLS
         )
         with np.load(answer_file) as arrays:
-            moves, ends = arrays["moves"], arrays["ends"]
+            moves = arrays["moves"]
+            ends = arrays["ends"]
     return seconds, WFA(np.eye(len(ends))[0], moves, ends, alphabet=ALPHABET)

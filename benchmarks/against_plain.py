@@ -46,7 +46,8 @@ class Clock:
 
 def dense(hankel: HankelMatrix) -> PlainHankel:
     """The dense H, with a row for every uσ; zero rows, which the core shares, are repeated."""
-    prefixes, shifted = hankel.num_prefixes, hankel.shifted.astype(np.int64)
+    prefixes = hankel.num_prefixes
+    shifted = hankel.shifted.astype(np.int64)
     outside = np.flatnonzero(shifted.ravel() >= prefixes)
     rows = np.concatenate((np.arange(prefixes), shifted.ravel()[outside]))
     own = shifted.ravel().copy()
@@ -58,13 +59,15 @@ def counting(work: Work, statistic: str, repeats: int) -> Comparison:
     """Time basis selection and Hankel estimation of prefixes or factors; the plain program is given
     the basis.
     """
-    hankel, words = work.counted(work.sample(), statistic), list(work.train)
+    hankel = work.counted(work.sample(), statistic)
+    words = list(work.train)
     basis = list(hankel.basis.prefixes), list(hankel.basis.suffixes)
 
     def count() -> PlainHankel:
         return plain.count_anywhere(words, len(work.alphabet), *basis, statistic)
 
-    ours, theirs = dense(hankel), count()
+    ours = dense(hankel)
+    theirs = count()
     equal_arrays("rows of u and each symbol", ours.shifted, theirs.shifted, 0)
     equal_arrays("Hankel matrix", ours.matrix, theirs.matrix, 1e-12)
     timings = interleave(
@@ -167,7 +170,8 @@ def steps(
     hankel: HankelMatrix, rank: int, repeats: int, target: float | None, two_threads: bool = False
 ) -> list[Comparison]:
     """Time one factorisation step: loss, gradient, Adamax."""
-    hidden, full = (2, 1, 2), dense(hankel)
+    hidden = (2, 1, 2)
+    full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
     coder = AutoEncoder(full.matrix, initial_weights(hankel, rank), True, torch.float32)
     step = clocked(coder.training.step)
@@ -192,7 +196,8 @@ def training(
     work: Work, hidden: tuple[int, ...], repeats: int, epochs: int, target: float | None
 ) -> list[Comparison]:
     """Time the whole training of both.non: some epochs, extrapolated."""
-    hankel, rank = work.counted(work.sample()), work.rank
+    hankel = work.counted(work.sample())
+    rank = work.rank
     full = dense(hankel)
     checked = check_factorisation(hankel, full, rank, hidden)
     start = fit_factorisation(hankel, factorisation_options(rank, epochs, hidden))

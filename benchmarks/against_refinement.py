@@ -90,10 +90,8 @@ def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 25
     parts = [
         train.split([train.num_strings // count] * count, number) for number in range(DIVISIONS)
     ]
-    batches, judging = (
-        [[batch_of(part) for part in division] for division in parts],
-        batch_of(judges),
-    )
+    batches = [[batch_of(part) for part in division] for division in parts]
+    judging = batch_of(judges)
 
     def refined(num_epochs: int, report: Callable[..., None]) -> np.ndarray:
         options = refinement(num_epochs, batch)

@@ -22,7 +22,9 @@ from .timing import clocked, interleave
 from .work import Work
 
 OPPONENT = "scikit-splearn"
-COUNT_TARGET, FIT_TARGET, WEIGHTS_TARGET = 30, 20, 20
+COUNT_TARGET = 30
+FIT_TARGET = 20
+WEIGHTS_TARGET = 20
 
 
 def hand_over(opponents: Opponents, work: Work, hankel: HankelMatrix, directory: Path) -> None:
@@ -146,7 +148,8 @@ def learning(
         opponents.ask("predict")
         opponents.ask("outcome", rank=work.rank, file=str(Path(folder, "outcome.npz")))
         with np.load(Path(folder, "outcome.npz")) as arrays:
-            values, predicted = arrays["singular_values"] / len(work.train), arrays["predicted"]
+            values = arrays["singular_values"] / len(work.train)
+            predicted = arrays["predicted"]
     assert learned.report.singular_values is not None
     equal_arrays("singular values", learned.report.singular_values, values, 1e-6)
     error = equal_arrays("weights", learned.model.weights(work.words), predicted, 1e-6)

@@ -82,7 +82,9 @@ async def member(
     measured: Measured, address: str, number: int, think: float, ready: asyncio.Semaphore
 ) -> None:
     """Join the class, then answer tasks in one tab and use the lab in another, until the end."""
-    rng, mine, task = np.random.default_rng(number), cookie(), 1
+    rng = np.random.default_rng(number)
+    mine = cookie()
+    task = 1
     answering = {"class": measured.code, "tasks": KIND, "task": "1"}
     link = LINK | {"class": measured.code, "data_seed": 1 + number % 3}
     async with (
@@ -97,7 +99,8 @@ async def member(
         ready.release()
         while monotonic() < measured.ends:
             await asyncio.sleep(think * rng.uniform(0.5, 1.5))
-            kind, errors = measured.now, len(measured.seen.errors)
+            kind = measured.now
+            errors = len(measured.seen.errors)
             what = str(rng.choice(["answer", "page", "slider"], p=[0.4, 0.2, 0.4]))
             if what == "answer":
                 seconds, task = await _answer(measured, first, number, task)

@@ -133,7 +133,9 @@ async def learn(room: Class, number: int, think: float) -> None:
     """Join, follow the teacher, and then answer one task after the other; an answer that the server
     has not acknowledged is given again.
     """
-    rng, mine, task = np.random.default_rng(number), cookie(), 1
+    rng = np.random.default_rng(number)
+    mine = cookie()
+    task = 1
     await room.opened.wait()
     await asyncio.sleep(number / 10)
     await follow(room, number, mine)

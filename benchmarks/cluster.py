@@ -34,7 +34,8 @@ from .machine import facts
 from .sweep import short
 
 PAGE = ROOT / "docs" / "sweeps.md"
-SHARDS, STRINGS = 8, 50_000
+SHARDS = 8
+STRINGS = 50_000
 Rows = list[dict[str, str]]
 
 
@@ -145,7 +146,8 @@ def report() -> str:
             started = perf_counter()
             merged = counted(client, paths)
             together = perf_counter() - started
-    a, b = whole.sample(), merged.sample()
+    a = whole.sample()
+    b = merged.sample()
     if not (
         np.array_equal(a.words.symbols, b.words.symbols) and np.array_equal(a.counts, b.counts)
     ):

@@ -33,7 +33,9 @@ class ReachedAt:
     """Serves as a `report` callback that records when a loss was first reached."""
 
     def __init__(self, loss: float) -> None:
-        self.loss, self.seconds, self.started = loss, math.inf, perf_counter()
+        self.loss = loss
+        self.seconds = math.inf
+        self.started = perf_counter()
 
     def __call__(self, progress: Progress) -> None:
         if progress.loss is not None and progress.loss <= self.loss and math.isinf(self.seconds):
@@ -75,7 +77,8 @@ def to_the_same_loss(
     """Compare both steps: the factorisation, and the transitions between states of SP and of our
     nonlinear factorisation.
     """
-    rows, maps = [], mapped_rows(hankel)
+    rows = []
+    maps = mapped_rows(hankel)
 
     def factorisation(options: Networks, report: Callable[[Progress], None]) -> TrainingLog:
         return fit_factorisation(hankel, options, report=report).log

@@ -86,7 +86,8 @@ def drag(browser: Browser, page: Page) -> list[float]:
 
 def frames(events: list[dict[str, Any]]) -> list[float]:
     """The times of those frames before which the pointer has moved: in others something travels."""
-    times, handlers = [], []
+    times = []
+    handlers = []
     for event in sorted((event for event in events if event["ph"] == "X"), key=lambda e: e["ts"]):
         milliseconds = event.get("tdur", event["dur"]) / 1000
         if event["name"] == "EventDispatch" and event["args"]["data"]["type"] in POINTER:
@@ -115,7 +116,8 @@ def main() -> None:
             open_case(page, lab, case)
             times = [time for _ in range(repeats) for time in drag(browser, page)]
             percentiles = quantiles(times, n=20)
-            middle, high = percentiles[9], percentiles[18]
+            middle = percentiles[9]
+            high = percentiles[18]
             reached = middle <= 8 and high <= 16
             target = f"≤ 8 and ≤ 16{'' if reached else ' (not reached)'}"
             print(f"| {case} | {len(times)} | {middle:.1f} | {high:.1f} | {target} |", flush=True)

@@ -106,7 +106,8 @@ def designs() -> Iterator[Design]:
         memoryless([0.35, 0.55], 0.1),
     )
     three = memoryless([0.25, 0.25, 0.25], 0.25, ABC)
-    first, second = ([0.4, 0.25, 0.1], [0.1, 0.4, 0.25])
+    first = [0.4, 0.25, 0.1]
+    second = [0.1, 0.4, 0.25]
     yield Design(
         "permuted symbols", three, memoryless(first, 0.25, ABC), memoryless(second, 0.25, ABC)
     )

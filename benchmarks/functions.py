@@ -106,13 +106,13 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
     for family, automaton in FAMILIES.items():
         rows: list[list[Any]] = []
         for k in sizes:
-            errors, ranks, beaten = [], [], []
+            errors = []
+            ranks = []
+            beaten = []
             for seed in range(num_automata):
                 f = automaton(k, seed).weights
-                H, root = (
-                    exact_hankel(lambda words, f=f: f(words) ** 2, basis),
-                    exact_hankel(lambda words, f=f: np.abs(f(words)), basis),
-                )
+                H = exact_hankel(lambda words, f=f: f(words) ** 2, basis)
+                root = exact_hankel(lambda words, f=f: np.abs(f(words)), basis)
                 svd, root_svd = (
                     truncated_svd(matrix.block, len(basis.prefixes)) for matrix in (H, root)
                 )
@@ -167,18 +167,20 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
     """Learn squares of signed automata with squared output, refined on the values of all strings up
     to length 9.
     """
-    basis, words, held_out = Basis(_all_words(4), _all_words(4), 2), _all_words(9), _long_words()
+    basis = Basis(_all_words(4), _all_words(4), 2)
+    words = _all_words(9)
+    held_out = _long_words()
     rows: list[list[Any]] = []
     for k in sizes:
-        errors, starts = [], []
+        errors = []
+        starts = []
         for seed in range(num_automata):
             f = random_wfa(k, 2, seed).weights
             H = exact_hankel(lambda words, f=f: f(words) ** 2, basis)
-            svd, full = truncated_svd(H.block, len(basis.prefixes)), k * (k + 1) // 2
-            given, true = (
-                ValuedStrings(words, f(words) ** 2, Alphabet.numbered(2)),
-                f(held_out) ** 2,
-            )
+            svd = truncated_svd(H.block, len(basis.prefixes))
+            full = k * (k + 1) // 2
+            given = ValuedStrings(words, f(words) ** 2, Alphabet.numbered(2))
+            true = f(held_out) ** 2
             below = min(
                 _relative(fit_spectral(H, svd, rank).weights(held_out), true)
                 for rank in range(1, full)

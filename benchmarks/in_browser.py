@@ -125,10 +125,8 @@ def main() -> None:
         homes = [folder / name for name in ("lab", "empty")]
         for home in homes:
             home.mkdir()
-        lab, empty = (
-            stack.enter_context(serving(homes[0])),
-            stack.enter_context(serving(homes[1], script)),
-        )
+        lab = stack.enter_context(serving(homes[0]))
+        empty = stack.enter_context(serving(homes[1], script))
         browser = stack.enter_context(sync_playwright()).chromium.launch(
             executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS)
         )
@@ -153,7 +151,8 @@ def main() -> None:
                 ),
                 flush=True,
             )
-        ours, theirs = browser.new_page(), browser.new_page()
+        ours = browser.new_page()
+        theirs = browser.new_page()
         visit(ours, lab, "hankel", **SMALL)
         theirs.goto(empty)
         theirs.get_by_role("heading", name="Empty").wait_for()

@@ -65,7 +65,8 @@ class Limits:
     def __init__(self, size: int, triad: int, repeats: int) -> None:
         rng = np.random.default_rng(0)
         A, B = rng.random((2, size, size))
-        X, Y = torch.from_numpy(A), torch.from_numpy(B)
+        X = torch.from_numpy(A)
+        Y = torch.from_numpy(B)
         b, c = rng.random((2, triad))
         a = np.empty(triad)
 
@@ -77,10 +78,8 @@ class Limits:
         numpy_product, torch_product, swept = (
             min(timing.seconds) for timing in interleave(sides, repeats)
         )
-        self.numpy_flops, self.torch_flops = (
-            2 * size**3 / numpy_product,
-            2 * size**3 / torch_product,
-        )
+        self.numpy_flops = 2 * size**3 / numpy_product
+        self.torch_flops = 2 * size**3 / torch_product
         # Two passes in numpy: read c, write a; read a and b, write a.
         self.bandwidth = 5 * 8 * triad / swept
 
@@ -93,7 +92,8 @@ def differing(hankel: HankelMatrix) -> tuple[list[int], list[int]]:
     """First row of each set of equal rows, among all rows and among the prefixes'; equal rows are
     computed once.
     """
-    matrix, firsts = hankel.matrix, {}
+    matrix = hankel.matrix
+    firsts = {}
     for row, (a, b) in enumerate(pairwise(matrix.indptr.tolist())):
         firsts.setdefault((matrix.indices[a:b].tobytes(), matrix.data[a:b].tobytes()), row)
     rows = sorted(firsts.values())
@@ -112,8 +112,10 @@ def factorisation_work(
     rows = hankel.matrix[differing(hankel)[0]]
     (m, n), nnz = rows.shape, rows.nnz
     widths = [multiple * rank for multiple in hidden]
-    first, last = widths[0], widths[-1]
-    flops, moved = 0.0, 0.0
+    first = widths[0]
+    last = widths[-1]
+    flops = 0.0
+    moved = 0.0
     # H A and its gradient; H Dᵀ and its gradient towards D
     for width in (first, first, last, last):
         flops += 2 * nnz * width
@@ -135,7 +137,8 @@ def transitions_work(hankel: HankelMatrix, rank: int) -> tuple[float, float]:
     does.
     """
     num_symbols = hankel.num_symbols
-    pairs, wide = len(differing(hankel)[1]) * num_symbols, 2 * rank
+    pairs = len(differing(hankel)[1]) * num_symbols
+    wide = 2 * rank
     # the first layer's input needs no gradient
     flops = 2 * 2 * pairs * rank * wide + 3 * 2 * pairs * wide * rank
     # products, tanh, difference and square
@@ -180,7 +183,8 @@ def table(limits: Limits, kernels: Sequence[tuple[str, tuple[float, float], floa
         ["triad", "", "", "", "", "", limits.bandwidth / 1e9, "100 %"],
     ]
     for name, (flops, moved), seconds in kernels:
-        achieved, rate = flops / seconds, moved / seconds
+        achieved = flops / seconds
+        rate = moved / seconds
         shares = _share(achieved / limits.flops), _share(rate / limits.bandwidth)
         rows.append(
             [

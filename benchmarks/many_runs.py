@@ -28,7 +28,9 @@ from nlwfa_core.history.recorder import Recorder
 from tests.app.lab import QUICK, ROOT, complaints, go, recipe_of
 from tests.waiting import PATIENCE_SECONDS
 
-LEARNERS, RANKS, NUM_SEEDS = ("SP", "fac.non"), (1, 2, 3, 4, 5, 8, 10, 15, 20, 30), 10
+LEARNERS = ("SP", "fac.non")
+RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30)
+NUM_SEEDS = 10
 SMALL = QUICK | {"learner": "SP", "num_strings": 500, "num_validation": 200, "num_test": 200}
 TARGET = 300  # milliseconds
 

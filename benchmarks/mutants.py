@@ -465,7 +465,8 @@ def draw(
     tried = 0
     for module, operator, index in places:
         tried += 1
-        if mutant := describe(sources[module], module, operator, index):
+        mutant = describe(sources[module], module, operator, index)
+        if mutant:
             mutants.append(mutant)
         if len(mutants) == number:
             break
@@ -639,10 +640,11 @@ def results(log: str) -> dict[str, str]:
     """Return the word that pytest printed for each test; a failure outweighs other words."""
     words: dict[str, str] = {}
     for line in log.splitlines():
-        if (found := RESULT.match(line)) and words.get(
-            test := found["id"] or found["id_alone"]
-        ) not in ("FAILED", "ERROR"):
-            words[test] = found["word"] or found["word_alone"]
+        found = RESULT.match(line)
+        if found:
+            test = found["id"] or found["id_alone"]
+            if words.get(test) not in ("FAILED", "ERROR"):
+                words[test] = found["word"] or found["word_alone"]
     return words
 
 
@@ -715,7 +717,8 @@ class Covering:
                 yield path.relative_to(self.root).as_posix()
 
     def _distance(self, test: str, module: str) -> int:
-        package, name = module.split(".")[1], module.split(".")[-1]
+        package = module.split(".")[1]
+        name = module.split(".")[-1]
         file = test.split("::")[0]
         if file in (f"tests/core/{package}/test_{name}.py", f"{module.replace('.', '/')}.py"):
             return 0
@@ -1021,7 +1024,8 @@ class Runner:
                 self.save(task.number, **self.results[task.number] | result)
             return ()
 
-        if wanted := self.covering([task], tests):
+        wanted = self.covering([task], tests)
+        if wanted:
             yield Job(texts, wanted, ["-x"], finish)
 
     def covering(self, tasks: Iterable[Task], tests: Collection[str]) -> list[str]:

@@ -26,7 +26,8 @@ State = dict[str, Any]
 
 
 def tuples(file: Any, name: str) -> list[tuple[int, ...]]:
-    symbols, offsets = file[f"{name}_symbols"].tolist(), file[f"{name}_offsets"].tolist()
+    symbols = file[f"{name}_symbols"].tolist()
+    offsets = file[f"{name}_offsets"].tolist()
     return [tuple(symbols[a:b]) for a, b in pairwise(offsets)]
 
 
@@ -71,7 +72,8 @@ def count(state: State, sparse: bool, dictionaries: bool) -> dict[str, Any]:
     """Do what `fit` does before the SVD; without `dictionaries`, its counts of words, prefixes and
     suffixes are prepared for it.
     """
-    estimator, started = spectral(state, 1, sparse), perf_counter()
+    estimator = spectral(state, 1, sparse)
+    started = perf_counter()
     X = estimator.polulate_dictionnaries(state["train"])
     middle = perf_counter()
     options = {
@@ -88,7 +90,8 @@ def count_anywhere(state: State, version: str) -> dict[str, Any]:
     """Do the same for prefixes or factors. With a basis as sets it would count no uv outside them,
     and leave most cells at 0. So it counts up to the length of the longest uσv, and then fills the
     matrix of the basis."""
-    rows, columns = state["prefixes"], state["suffixes"]
+    rows = state["prefixes"]
+    columns = state["suffixes"]
     longest = {"lrows": max(map(len, rows)) + 1, "lcolumns": max(map(len, columns))}
     started = perf_counter()
     estimator = Spectral(
@@ -149,7 +152,8 @@ def hmm(
     the test words. `implementation`: "log", the default, or "scaling", which is faster.
     """
     with np.load(file) as arrays:
-        train, test = tuples(arrays, "train"), tuples(arrays, "words")
+        train = tuples(arrays, "train")
+        test = tuples(arrays, "words")
     column = np.array([symbol for word in train for symbol in (*word, num_symbols)]).reshape(-1, 1)
     lengths = [len(word) + 1 for word in train]
     options = {"n_components": num_states, "n_iter": num_iterations, "tol": 0.0, "random_state": 0}
@@ -172,7 +176,8 @@ def alergia(
     seconds, model = timed(lambda: run_Alergia(data, "smm", eps=epsilon))
     states = [model.initial_state, *(one for one in model.states if one is not model.initial_state)]
     number = {id(one): place for place, one in enumerate(states)}
-    moves, ends = np.zeros((num_symbols, len(states), len(states))), np.zeros(len(states))
+    moves = np.zeros((num_symbols, len(states), len(states)))
+    ends = np.zeros(len(states))
     for place, one in enumerate(states):
         for following, symbol, probability in one.transitions["next"]:
             if symbol == num_symbols:

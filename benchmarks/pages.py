@@ -36,7 +36,8 @@ def put(page: Path, name: str, text: str) -> None:
 
     If the page, or the part, does not exist yet, the part is appended.
     """
-    begin, end = f"<!-- {name}: made by a command -->", f"<!-- end of {name} -->"
+    begin = f"<!-- {name}: made by a command -->"
+    end = f"<!-- end of {name} -->"
     part = f"{begin}\n\n{text.strip()}\n\n{end}"
     written = page.read_text(encoding="utf-8") if page.exists() else ""
     changed, count = re.subn(

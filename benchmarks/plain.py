@@ -49,7 +49,8 @@ def estimate(
     def most_frequent(counts: Counter[Word], number: int) -> list[Word]:
         return sorted(counts, key=lambda word: (-counts[word], len(word), word))[:number]
 
-    prefixes, suffixes = most_frequent(begins, num_prefixes), most_frequent(ends, num_suffixes)
+    prefixes = most_frequent(begins, num_prefixes)
+    suffixes = most_frequent(ends, num_suffixes)
     row = {word: number for number, word in enumerate(prefixes)}
     for u in prefixes:
         for symbol in range(num_symbols):
@@ -111,7 +112,8 @@ class Training:
     def __init__(
         self, layers: Sequence[torch.Tensor], loss: Callable[[], torch.Tensor], rate: float
     ) -> None:
-        self.layers, self.loss = layers, loss
+        self.layers = layers
+        self.loss = loss
         self.optimizer = torch.optim.Adamax(layers, lr=rate)
 
     def step(self) -> None:
@@ -215,11 +217,10 @@ class NetworkModel:
         self.transitions = [[layer.detach() for layer in training.layers] for training in trainings]
         self.decoder = [layer.detach() for layer in coder.layers[coder.depth : -1]]
         last = coder.layers[-1].detach() * coder.scale
-        self.termination, self.row_sum = last[:, 0], last.sum(dim=1)
-        self.nonlinear_transitions, self.nonlinear_termination = (
-            nonlinear_transitions,
-            coder.nonlinear,
-        )
+        self.termination = last[:, 0]
+        self.row_sum = last.sum(dim=1)
+        self.nonlinear_transitions = nonlinear_transitions
+        self.nonlinear_termination = coder.nonlinear
 
     def after(self, state: torch.Tensor, symbol: int) -> torch.Tensor:
         return through(state, self.transitions[symbol], self.nonlinear_transitions)
@@ -240,12 +241,14 @@ class SpectralModel:
     def __init__(self, hankel: PlainHankel, rank: int) -> None:
         block = hankel.matrix[: hankel.num_prefixes]
         U, D, Vt = np.linalg.svd(block, full_matrices=False)
-        V, inverse = Vt[:rank].T, (U[:, :rank] / D[:rank]).T
+        V = Vt[:rank].T
+        inverse = (U[:, :rank] / D[:rank]).T
         self.transitions = [
             inverse @ hankel.matrix[hankel.shifted[:, symbol]] @ V
             for symbol in range(hankel.num_symbols)
         ]
-        self.initial, self.termination = block[0] @ V, V[0]
+        self.initial = block[0] @ V
+        self.termination = V[0]
         self.following = np.linalg.solve(np.eye(rank) - sum(self.transitions), self.termination)
 
     def after(self, state: np.ndarray, symbol: int) -> np.ndarray:

@@ -12,7 +12,8 @@ import torch
 
 from .plain import Word, through
 
-AVERAGING, LARGEST_GRADIENT = 0.998, 1.0
+AVERAGING = 0.998
+LARGEST_GRADIENT = 1.0
 
 
 class Batch:
@@ -43,11 +44,9 @@ class Network:
         def parameter(array: np.ndarray) -> torch.Tensor:
             return torch.tensor(array, dtype=dtype, requires_grad=True)
 
-        self.initial, self.own, self.output = (
-            parameter(initial),
-            parameter(transitions),
-            parameter(output),
-        )
+        self.initial = parameter(initial)
+        self.own = parameter(transitions)
+        self.output = parameter(output)
         self.common = torch.zeros((1, *transitions.shape[1:]), dtype=dtype, requires_grad=True)
         self.decoder = [parameter(layer) for layer in decoder]
 
@@ -74,7 +73,10 @@ class Training:
     def __init__(
         self, trained: Network, averaged: Network, epochs: int, rate: float, weight_decay: float
     ) -> None:
-        self.trained, self.averaged, self.epochs, self.rate = trained, averaged, epochs, rate
+        self.trained = trained
+        self.averaged = averaged
+        self.epochs = epochs
+        self.rate = rate
         self.optimizer = torch.optim.AdamW(trained.tensors, lr=rate, weight_decay=weight_decay)
 
     def epoch(self, number: int, batches: Sequence[Batch], judges: Batch) -> float:

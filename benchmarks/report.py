@@ -123,7 +123,8 @@ def format_timing(timing: Timing) -> str:
 def write(directory: Path, machine: dict[str, Any], tables: Sequence[Table]) -> tuple[Path, Path]:
     """Write benchmarks.json, and the measured part of benchmarks.md, into a directory."""
     directory.mkdir(parents=True, exist_ok=True)
-    numbers, text = directory / "benchmarks.json", directory / "benchmarks.md"
+    numbers = directory / "benchmarks.json"
+    text = directory / "benchmarks.md"
     record = {"machine": machine, "tables": [table.record for table in tables]}
     numbers.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     if not text.exists():

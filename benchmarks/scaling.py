@@ -135,13 +135,12 @@ def step_by_step(works: Sequence[Work], num_test: int, repeats: int) -> Table:
 
 
 def _actions(work: Work, num_test: int) -> dict[str, Callable[[], Any]]:
-    data, sample = write_pautomac(work.train, len(work.alphabet)).encode(), work.sample()
+    data = write_pautomac(work.train, len(work.alphabet)).encode()
+    sample = work.sample()
     (drawn,) = sample.split([num_test], seed=0)
-    test, hankel, factors = (
-        TestSet.empirical(drawn),
-        work.counted(sample),
-        work.counted(sample, "factor"),
-    )
+    test = TestSet.empirical(drawn)
+    hankel = work.counted(sample)
+    factors = work.counted(sample, "factor")
     of_strings, of_factors = (
         fit(matrix, learner="SP", rank=work.rank).model for matrix in (hankel, factors)
     )

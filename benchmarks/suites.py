@@ -186,7 +186,8 @@ def _without_targets(table: Table) -> Table:
 
 
 def _splearn(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
-    works, skipped = [plan.dyck()], []
+    works = [plan.dyck()]
+    skipped = []
     for name, sized in () if plan.is_quick else work.files():
         if sized is None:
             skipped.append(name)
@@ -300,12 +301,14 @@ def _steps(plan: Plan) -> Table:
 
 def _training(plan: Plan) -> Table:
     table = Table("Whole training of both.non")
-    sized, hidden = work.spice(), (4, 2, 1, 2, 4)
+    sized = work.spice()
+    hidden = (4, 2, 1, 2, 4)
     if plan.is_quick or sized is None:
         table.notes.append(
             "SPiCe 4 is replaced by Dyck: this is a quick run, or its file is missing."
         )
-        sized, hidden = plan.dyck(), (2, 1, 2)
+        sized = plan.dyck()
+        hidden = (2, 1, 2)
     epochs = 2 if plan.is_quick else 20
     table.comparisons.extend(
         against_plain.training(sized, hidden, plan.long_repeats + 1, epochs, 30)
@@ -385,11 +388,9 @@ def _functions(plan: Plan) -> list[Table]:
 
 
 def _convergence(plan: Plan) -> list[Table]:
-    sized, epochs, ranks = (
-        plan.dyck(),
-        20 if plan.is_quick else 10_000,
-        (3,) if plan.is_quick else (20,),
-    )
+    sized = plan.dyck()
+    epochs = 20 if plan.is_quick else 10_000
+    ranks = (3,) if plan.is_quick else (20,)
     table = Table("Seconds to the loss with which the paper's optimiser ends")
     table.comparisons.extend(
         convergence.to_the_same_loss(

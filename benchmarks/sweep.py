@@ -39,7 +39,9 @@ LISTS: dict[str, Any] = {
     "transforms": ["none", "row"],
     "sample_sizes": [500, 2_000],
 }
-TARGET_OVERHEAD, TARGET_SPEED_UP = 10.0, 1.8  # milliseconds a run; times
+# milliseconds a run; times
+TARGET_OVERHEAD = 10.0
+TARGET_SPEED_UP = 1.8
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,9 @@ def long(seeds: int, epochs: int) -> dict[str, Recipe]:
 def timed(recipes: Mapping[str, Recipe], jobs: int) -> Timed:
     """Time a whole sweep into an empty folder."""
     with tempfile.TemporaryDirectory(prefix="nlwfa-sweep-") as folder:
-        home, here, there = (
-            Path(folder),
-            _processor(resource.RUSAGE_SELF),
-            _processor(resource.RUSAGE_CHILDREN),
-        )
+        home = Path(folder)
+        here = _processor(resource.RUSAGE_SELF)
+        there = _processor(resource.RUSAGE_CHILDREN)
         started = perf_counter()
         swept = run_missing(recipes, home, jobs)
         wall = perf_counter() - started
@@ -110,7 +110,8 @@ def timed(recipes: Mapping[str, Recipe], jobs: int) -> Timed:
             raise RuntimeError(
                 f"{len(swept.new)} of {len(recipes)} runs done: {set(swept.failed.values())}"
             )
-        training, seen = 0.0, set()
+        training = 0.0
+        seen = set()
         for key in recipes:
             seconds = load_result(home / "runs" / key).seconds
             first = (seconds["data"], seconds["hankel"])  # every run that shares them reports them
@@ -130,7 +131,8 @@ def bare(recipes: Mapping[str, Recipe], processes: int) -> float:
     up.
     """
     context = get_context("spawn")
-    barrier, times = context.Barrier(processes), context.SimpleQueue()
+    barrier = context.Barrier(processes)
+    times = context.SimpleQueue()
     texts = [recipe.to_json() for recipe in recipes.values()]
     workers = [
         context.Process(target=_bare, args=(texts, barrier, times)) for _ in range(processes)
@@ -144,7 +146,8 @@ def bare(recipes: Mapping[str, Recipe], processes: int) -> float:
 
 
 def _bare(texts: list[str], barrier: Barrier, times: Any) -> None:
-    bench, recipes = Workbench(), [Recipe.from_json(text) for text in texts]
+    bench = Workbench()
+    recipes = [Recipe.from_json(text) for text in texts]
     bench.run(recipes[0])
     barrier.wait()
     started = perf_counter()
@@ -168,14 +171,17 @@ def target_cell(value: float, target: float, unit: str, at_most: bool) -> str:
 
 def report(seeds: tuple[int, int], epochs: int) -> str:
     """Measure, and write the part of the page."""
-    lines, started = pages.head("python -m benchmarks.sweep", facts(1)), os.getloadavg()[0]
+    lines = pages.head("python -m benchmarks.sweep", facts(1))
+    started = os.getloadavg()[0]
     warm = timed(short(1), 1)  # the first sweep loads all modules from disk
     many = timed(short(seeds[0]), 1)
     overhead = 1e3 * (many.wall - many.training) / many.runs
     ours = 1e3 * many.here / many.runs
     recipes = long(seeds[1], epochs)
-    alone, few = bare(dict(list(recipes.items())[:12]), 1), dict(list(recipes.items())[:12])
-    one, two = timed(recipes, 1), timed(recipes, 2)
+    alone = bare(dict(list(recipes.items())[:12]), 1)
+    few = dict(list(recipes.items())[:12])
+    one = timed(recipes, 1)
+    two = timed(recipes, 2)
     ceiling = bare(few, 2) / alone
     cells = (
         target_cell(overhead, TARGET_OVERHEAD, "ms", True),

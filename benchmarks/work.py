@@ -130,7 +130,8 @@ def with_fewer_symbols(work: Work, num_symbols: int) -> Work:
     train, words = (
         Words(np.minimum(words.symbols, last), words.offsets) for words in (work.train, work.words)
     )
-    name, alphabet = f"{work.name}, symbols from {last} on as one", Alphabet.numbered(num_symbols)
+    name = f"{work.name}, symbols from {last} on as one"
+    alphabet = Alphabet.numbered(num_symbols)
     return replace(work, name=name, train=train, words=words, alphabet=alphabet)
 
 

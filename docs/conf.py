@@ -19,7 +19,9 @@ from nlwfa_core import plot  # noqa: E402
 from nlwfa_core.experiment import estimators  # noqa: E402
 from nlwfa_core.models import algebra  # noqa: E402
 
-project, author, copyright = "NL-WFA Lab", "The NL-WFA Lab authors", "The NL-WFA Lab authors"
+project = "NL-WFA Lab"
+author = "The NL-WFA Lab authors"
+copyright = "The NL-WFA Lab authors"
 release = nlwfa_core.__version__
 extensions = [
     "sphinx.ext.autodoc",

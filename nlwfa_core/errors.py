@@ -88,7 +88,8 @@ def check_extra(extra: str, *libraries: str) -> None:
     Traceback (most recent call last):
     nlwfa_core.errors.MissingExtra: streamlite is not installed; pip install 'nlwfa-lab[lab]' installs it
     """  # noqa: E501
-    if missing := [name for name in libraries if find_spec(name) is None]:
+    missing = [name for name in libraries if find_spec(name) is None]
+    if missing:
         are, it = ("is", "it") if len(missing) == 1 else ("are", "them")
         raise MissingExtra(
             f"{enumeration(missing)} {are} not installed; pip install 'nlwfa-lab[{extra}]' "
@@ -392,7 +393,8 @@ def _classes(hint: Any) -> tuple[type, ...]:
         return (type(None),)
     origin = get_origin(hint)
     for alias in (origin, hint):  # NumPy's NDArray is one from 2.5 on
-        if (meant := getattr(alias, "__value__", None)) is not None:
+        meant = getattr(alias, "__value__", None)
+        if meant is not None:
             return _classes(meant)
     if origin in (Union, types.UnionType):
         parts = [_classes(part) for part in get_args(hint)]

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from .errors import FormatError, RecipeError
 
-FILE, VARIABLE, HOME = "limits.toml", "NLWFA_LIMITS", "NLWFA_HOME"
+FILE = "limits.toml"
+VARIABLE = "NLWFA_LIMITS"
+HOME = "NLWFA_HOME"
 MAX_SETTINGS_BYTES = 2**16
 LARGEST = 2**53 - 1  # the largest integer that JavaScript represents exactly
 WHOLE_FILE = 0  # the line to blame when a file as a whole exceeds a limit
@@ -151,10 +153,12 @@ def read_limits(data: bytes) -> dict[str, int]:
 
 def settings_file() -> Path | None:
     """Return the path of the settings file, or None if there is none."""
-    if named := os.environ.get(VARIABLE):
+    named = os.environ.get(VARIABLE)
+    if named:
         return Path(named)
     home = os.environ.get(HOME)
-    return path if home and (path := Path(home, FILE)).exists() else None
+    path = Path(home, FILE) if home else None
+    return path if path and path.exists() else None
 
 
 def settings() -> tuple[dict[str, int], RecipeError | None]:

@@ -414,7 +414,8 @@ class Record(BaseModel):
         value.
         """
         first = error.errors()[0]
-        kind, context = first["type"], first.get("ctx", {})
+        kind = first["type"]
+        context = first.get("ctx", {})
         path = [str(part) for part in first["loc"]]
         if kind == "value_error":
             return _within(path, context["error"])
@@ -450,7 +451,8 @@ def _within(path: Sequence[str], error: Exception) -> RecipeError:
 
 def _allowed(error: Mapping[str, Any]) -> str:
     """Describe what a field must be, from one of pydantic's errors."""
-    kind, context = error["type"], error.get("ctx", {})
+    kind = error["type"]
+    context = error.get("ctx", {})
     if kind == "json_invalid":
         return f"be valid JSON ({context['error']})"
     if kind == "literal_error":

@@ -79,7 +79,8 @@ Bounds = Callable[[], tuple[FloatArray, FloatArray]]
 RELATIVE_ERROR = 2.0**-29
 UNIT_ERROR = 2.0**-48  # the relative error of each of the k terms of a sum
 # Numbers from 10^-4 up to 10^6 are written without a power of ten.
-LEAST_POWER, FIRST_LARGE_POWER = -4, 6
+LEAST_POWER = -4
+FIRST_LARGE_POWER = 6
 # numbers that differ by no more than this, relative to the larger one, are written alike
 SAME = 1e-9
 NO_SHARE = 1e-12  # a share that is so near to 0 or 1 is written as 0 or 1
@@ -131,13 +132,15 @@ def flush_entries(
         for rows, columns in _cancelled(products, states, magnitudes):
             if bounds is not None:
                 errors = errors or bounds()
-                size, matrix = np.abs(states[rows]), magnitudes[:, columns]
+                size = np.abs(states[rows])
+                matrix = magnitudes[:, columns]
                 largest = np.einsum(
                     "nk,kn->n", errors[0][rows] + error_of_sums(states) * size, matrix
                 )
                 largest += np.einsum("nk,kn->n", size, errors[1][:, columns])
                 unknown = ~(np.abs(products[rows, columns]) > largest)
-                rows, columns = rows[unknown], columns[unknown]
+                rows = rows[unknown]
+                columns = columns[unknown]
             products[rows, columns] = 0.0
     return products
 
@@ -159,7 +162,8 @@ def _cancelled(
             (np.abs(block) <= size[start : start + high, None] * largest) & (block != 0)
         )
         for first in range(0, len(rows), long):
-            row, column = rows[first : first + long], columns[first : first + long]
+            row = rows[first : first + long]
+            column = columns[first : first + long]
             most = RELATIVE_ERROR * np.einsum(
                 "nk,kn->n", np.abs(states[start + row]), magnitudes[:, column]
             )

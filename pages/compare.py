@@ -40,7 +40,8 @@ with st.container(key="compare.results"), st.container(key=last_result.AREA):
         if last is not None:
             sweep, outcomes = last
             view.note(sweep, context.recipe)
-            context, named = Context(sweep.base), view.named_runs(sweep, outcomes, {})
+            context = Context(sweep.base)
+            named = view.named_runs(sweep, outcomes, {})
         else:
             view.remember(sweep, outcomes)
     view.curves(context, sweep, outcomes)

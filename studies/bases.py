@@ -60,7 +60,8 @@ def main() -> None:
     for title, train, test in problems(parser.parse_args().data):
         for statistic in ("string", "prefix", "factor"):
             for size in SIZES:
-                rates, ranks = [], []
+                rates = []
+                ranks = []
                 for select in (select_basis, matching_basis):
                     hankel = estimate_hankel(train, select(train, size, size, statistic), statistic)
                     ranks.append(structural_rank(hankel.block))

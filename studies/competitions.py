@@ -276,7 +276,8 @@ def read_published(competition: str, folder: Path) -> dict[int, dict[str, str]]:
     table = csv.DictReader(
         read_capped(path, MAX_JSON_BYTES).decode("utf-8-sig", "replace").splitlines(), restval=""
     )
-    columns, rows = table.fieldnames or [], dict[int, dict[str, str]]()
+    columns = table.fieldnames or []
+    rows = dict[int, dict[str, str]]()
     if "problem" not in columns:
         raise RecipeError(f"{path} must have a column 'problem'; it has {', '.join(columns)[:80]}")
     for row in table:
@@ -392,9 +393,12 @@ def compete(
     RecipeError
         If a problem's files are missing or not valid, or a result can't be written.
     """
-    folder, stop = problem_folder(competition, data), stop or threading.Event()
-    available, published = problems_in(competition, folder), read_published(competition, folder)
-    if missing := sorted(set(problems or ()) - set(available)):
+    folder = problem_folder(competition, data)
+    stop = stop or threading.Event()
+    available = problems_in(competition, folder)
+    published = read_published(competition, folder)
+    missing = sorted(set(problems or ()) - set(available))
+    if missing:
         raise RecipeError(
             f"{folder} has the problems {', '.join(map(str, available))}; got "
             f"{', '.join(map(str, missing))}"
@@ -438,7 +442,8 @@ def _run(
     train, score_of = read_problem(competition, folder, number)
     started = process_time()
     rules = COMPETITIONS[competition]
-    models, ranking = rules.other_models, rules.for_ranking
+    models = rules.other_models
+    ranking = rules.for_ranking
     result = search(
         train,
         None,
@@ -545,7 +550,8 @@ def page(results: Sequence[ProblemResult]) -> str:
         "may differ in budget and version; problems that are not listed have not been run.",
     ]
     for name, competition in COMPETITIONS.items():
-        if own := [one for one in results if one.competition == name]:
+        own = [one for one in results if one.competition == name]
+        if own:
             parts += [
                 f"## {competition.title}",
                 f"{_budgets(own)} {_explanation(name, own)}",
@@ -687,7 +693,8 @@ def _summary(competition: Competition, results: Sequence[ProblemResult]) -> str:
     for name, title in competition.figures.items():
         both = [one for one in results if name in one.published]
         if both and name not in competition.apart:
-            theirs, ours = [one.published[name] for one in both], [own(one) for one in both]
+            theirs = [one.published[name] for one in both]
+            ours = [own(one) for one in both]
             ahead = sum(
                 a > b if competition.higher_is_better else a < b
                 for a, b in zip(ours, theirs, strict=True)

@@ -25,7 +25,8 @@ from nlwfa_core.search.families.networks import refined
 STEPS = 3_000
 REGULARISATIONS = ((0.0, 0.0), (0.0, 0.3))  # pairs of dropout and weight decay
 # Trainings from different seeds end in different models if there are few strings.
-FEW_STRINGS, STARTS_IF_FEW = 1_000, 3
+FEW_STRINGS = 1_000
+STARTS_IF_FEW = 3
 COLUMNS = (
     "NL-WFA WER",
     "linear WER",
@@ -88,7 +89,8 @@ def main() -> None:
             seed=seed,
         )
         data = load_data(recipe)
-        ours, theirs = nonlinear(data, arguments.states, seed), linear(data, arguments.states)
+        ours = nonlinear(data, arguments.states, seed)
+        theirs = linear(data, arguments.states)
         truth = evaluate(data.true_model, data.test) if data.true_model else ours
         rows.append((ours.wer, theirs[0], truth.wer, ours.log2_pauto, theirs[1], truth.log2_pauto))
         print(f"{seed:4d}  " + "  ".join(f"{value:.4f}" for value in rows[-1]), flush=True)

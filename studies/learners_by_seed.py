@@ -60,7 +60,8 @@ def main() -> None:
                     flush=True,
                 )
     for (rank, learner), rows in scores.items():
-        ours, linear = np.array(rows), np.array(scores[rank, "SP"])
+        ours = np.array(rows)
+        linear = np.array(scores[rank, "SP"])
         counts = (ours < linear).sum(axis=0).tolist()
         ahead = ", ".join(f"{name} {count}" for name, count in zip(SCORES, counts, strict=True))
         gain = linear[:, 0] - ours[:, 0]

@@ -104,8 +104,11 @@ def matchable_rows(block: sparse.csr_array, number: int) -> list[int]:
     list of int
         min(number, structural rank of the block) rows, in ascending order.
     """
-    bounds, columns = block.indptr.tolist(), block.indices.tolist()
-    row_of, column_of = dict[int, int](), dict[int, int]()  # the matching, in both directions
+    bounds = block.indptr.tolist()
+    columns = block.indices.tolist()
+    # the matching, in both directions
+    row_of = dict[int, int]()
+    column_of = dict[int, int]()
     # After a search in vain, no column that it reached can ever be freed: their rows reach only
     # these columns.
     is_dead = np.zeros(block.shape[1], dtype=bool)
@@ -113,7 +116,9 @@ def matchable_rows(block: sparse.csr_array, number: int) -> list[int]:
     for row in range(block.shape[0]):
         if len(taken) == number:
             break
-        reached_from, queue, free = dict[int, int](), deque([row]), -1
+        reached_from = dict[int, int]()
+        queue = deque([row])
+        free = -1
         while queue and free < 0:
             source = queue.popleft()
             for column in columns[bounds[source] : bounds[source + 1]]:

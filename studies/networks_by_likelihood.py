@@ -73,7 +73,8 @@ def compared(
             seconds = process_time() - started
             scores = evaluate(model, data.test)
             variation = np.nan if scores.total_variation is None else scores.total_variation
-            wer, bits = scores.wer - true.wer, scores.bits_per_symbol - true.bits_per_symbol
+            wer = scores.wer - true.wer
+            bits = scores.bits_per_symbol - true.bits_per_symbol
             yield rank, name, (variation, wer, bits, seconds)
 
 

@@ -42,7 +42,8 @@ def problems_from(data: Path, records: Path) -> list[Problem]:
                 for column, value in figures_of(name, row).items()
                 if column not in competition.apart
             }
-            if (ours := own.get((name, number))) and ours.score is not None:
+            ours = own.get((name, number))
+            if ours and ours.score is not None:
                 figures[f"{OURS}, {ours.minutes:g} min"] = round(ours.score, 6)
             first, second = (
                 hashlib.sha256((folder / file.format(number)).read_bytes()).hexdigest()

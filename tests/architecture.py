@@ -136,7 +136,8 @@ def story(room: str) -> str:
 
 def picture() -> str:
     """The whole drawing as SVG."""
-    inside, arrows = rooms(), needs()
+    inside = rooms()
+    arrows = needs()
     height = floors(arrows)
     ordered = sorted(inside, key=lambda room: ORDER.index(room) if room in ORDER else len(ORDER))
     levels = [
@@ -144,7 +145,8 @@ def picture() -> str:
         for floor in range(max(height.values()), -1, -1)
     ]
     boxes: dict[str, tuple[float, float, float, float]] = {}  # x, y, width, height
-    parts, top = [], float(MARGIN)
+    parts = []
+    top = float(MARGIN)
     for level in levels:
         width = (WIDTH - 2 * MARGIN - GAP * (len(level) - 1)) / len(level)
         columns = int((width - 24) / CHARACTER)
@@ -201,7 +203,8 @@ def _way(
     """
     x, y, width, tall = boxes[start]
     below_x, below_y, below_width, _ = boxes[end]
-    left, right = max(x, below_x), min(x + width, below_x + below_width)
+    left = max(x, below_x)
+    right = min(x + width, below_x + below_width)
     foot = y + tall
     if height[start] - height[end] == 1 and left < right:
         middle = (left + right) / 2
@@ -209,7 +212,8 @@ def _way(
     lane = WIDTH / 2 + GAP / 5 * (list(boxes).index(end) % 5 - 2)  # arrows to one room share a line
     leave = min(max(lane, x + 30), x + width - 30)
     arrive = min(max(lane, below_x + 30), below_x + below_width - 30)
-    foot_bend, head_bend = (foot + STEP / 3, below_y - STEP / 3)
+    foot_bend = foot + STEP / 3
+    head_bend = below_y - STEP / 3
     return f"M{leave:g} {foot:g}V{foot_bend:g}H{lane:g}V{head_bend:g}H{arrive:g}V{below_y:g}"
 
 

@@ -71,7 +71,8 @@ def pytest_terminal_summary(
     """Say at the end which order this was: pytest-randomly says it at the beginning, and not with
     -q.
     """
-    if (seed := config.getoption("randomly_seed", None)) is not None:
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None:
         terminalreporter.write_line(f"--randomly-seed={seed} repeats the order of these tests")
 
 

@@ -56,7 +56,8 @@ def log2(value: Fraction | int) -> float:
     """log₂ |value| of a number of any size."""
     if value == 0:
         return -math.inf
-    top, bottom = abs(value.numerator), value.denominator
+    top = abs(value.numerator)
+    bottom = value.denominator
     shift = top.bit_length() - bottom.bit_length()
     return shift + math.log2((top << max(-shift, 0)) / (bottom << max(shift, 0)))
 
@@ -108,11 +109,9 @@ class ExactWFA:
     def __init__(
         self, initial: npt.ArrayLike, transitions: npt.ArrayLike, termination: npt.ArrayLike
     ) -> None:
-        self.initial, self.transitions, self.termination = (
-            rational(initial),
-            rational(transitions),
-            rational(termination),
-        )
+        self.initial = rational(initial)
+        self.transitions = rational(transitions)
+        self.termination = rational(termination)
         (start, first), (self._maps, self._step), (self._ends, last) = map(
             whole, (self.initial, self.transitions, self.termination)
         )
@@ -146,12 +145,11 @@ class ExactWFA:
     def useful(self) -> ExactWFA:
         """The automaton of the states that paths of numbers other than 0 join to α₀ and to α∞."""
         edges = (self.transitions != 0).any(axis=0)
-        forward, backward = self.initial != 0, self.termination != 0
+        forward = self.initial != 0
+        backward = self.termination != 0
         for _ in self.initial:
-            forward, backward = (
-                forward | edges[forward].any(axis=0),
-                backward | edges[:, backward].any(axis=1),
-            )
+            forward = forward | edges[forward].any(axis=0)
+            backward = backward | edges[:, backward].any(axis=1)
         states = np.flatnonzero(forward & backward)
         return ExactWFA(
             self.initial[states],
@@ -201,7 +199,8 @@ class ExactNGram:
     """
 
     def __init__(self, train: Counts, order: int, num_symbols: int) -> None:
-        self.order, self.num_symbols = order, num_symbols
+        self.order = order
+        self.num_symbols = num_symbols
         self.counts: dict[Word, Counter[int]] = {}
         for word, count in train.items():
             line = (-1, *word, num_symbols)
@@ -212,7 +211,8 @@ class ExactNGram:
                     ] += count
 
     def distribution(self, word: Word) -> list[Fraction]:
-        line, chances = (-1, *word), [Fraction(1, self.num_symbols + 1)] * (self.num_symbols + 1)
+        line = (-1, *word)
+        chances = [Fraction(1, self.num_symbols + 1)] * (self.num_symbols + 1)
         for length in range(min(self.order, len(line) + 1)):
             seen = self.counts.get(line[len(line) - length :])
             if seen is None:
@@ -251,7 +251,9 @@ def highest(scores: Mapping[int, int], scale: int) -> list[int]:
 
 def discounts(scores: Sequence[int]) -> list[float]:
     """What NDCG@5 gives each place: the mean discount of the ranks that equal scores share."""
-    left, rank, gains = dict(enumerate(scores)), 0, [0.0] * len(scores)
+    left = dict(enumerate(scores))
+    rank = 0
+    gains = [0.0] * len(scores)
     scale = max(map(abs, scores))
     while left and rank < 5:
         equal = highest(left, scale)
@@ -324,7 +326,8 @@ def next_symbol_scores(
             sums["num_negative_next"] += sum(score < 0 for score in scores)
         for name, amount in amounts.items():
             sums[name] += count * amount  # type: ignore[assignment]
-    number, num_symbols = sums["num_predictions"], sums["num_symbols"]
+    number = sums["num_predictions"]
+    num_symbols = sums["num_symbols"]
     means = {
         name: sums[name] / number for name in ("wer", "share_tied", "bits_per_symbol", "ndcg5")
     }
@@ -356,7 +359,8 @@ def string_scores(
     floor: float = 0.0,
 ) -> dict[str, float]:
     """The scores of outputs on the words T, given P* of each up to a factor."""
-    true, model = _normalised(target), _normalised([abs(output) for output in outputs])
+    true = _normalised(target)
+    model = _normalised([abs(output) for output in outputs])
     if floor:
         model = _normalised([max(share, Fraction(floor)) for share in model])
     cross = -sum(float(p) * log2(q) for p, q in zip(true, model, strict=True) if p)

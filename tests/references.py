@@ -189,7 +189,8 @@ def random_nlwfa(
 ) -> NLWFA:
     """Layers of the shapes that a learner makes: k → 2k → k, and a decoder k → 2k."""
     rng = np.random.default_rng(seed)
-    k, wide = num_states, 2 * num_states
+    k = num_states
+    wide = 2 * num_states
     return NLWFA(
         rng.normal(size=k),
         (rng.normal(size=(num_symbols, k, wide)), rng.normal(size=(num_symbols, wide, k)) / wide),
@@ -346,7 +347,8 @@ def bayes_wer(grammar: Dyck, end: bool = True) -> float:
         Whether the end of a string is predicted too. If not, nothing but `[` can follow a block at
         the top level: no error there.
     """
-    q, num_blocks = grammar.nesting, grammar.mean_length / 2
+    q = grammar.nesting
+    num_blocks = grammar.mean_length / 2
     # P(N ≥ n) falls like (4 s (1 − s))ⁿ: enough for s up to 0.4
     p = grammar.continue_probabilities(2000)
     at_least = np.concatenate(([1.0], np.cumprod(p[:-1])))  # P(N ≥ n)

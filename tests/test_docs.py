@@ -88,7 +88,8 @@ def test_the_examples_of_the_api_run_alone(tmp_path: Path, monkeypatch: pytest.M
     """As printed on the site, each in a namespace of its own."""
     monkeypatch.chdir(tmp_path)
     settings = runpy.run_path(str(DOCS / "conf.py"))
-    failed, without = [], []
+    failed = []
+    without = []
     names = {name for group in settings["public_names"]().values() for name in group}
     for name, lines in documented(settings):
         test = doctest.DocTestParser().get_doctest("\n".join(lines), {}, name, None, 0)

@@ -21,7 +21,8 @@ def wait_for(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) ->
     Raises:
         AssertionError: It has not become true within this many seconds.
     """
-    deadline, pause = monotonic() + seconds, 0.01
+    deadline = monotonic() + seconds
+    pause = 0.01
     while not (value := condition()):
         assert monotonic() < deadline, f"waited in vain for {seconds} seconds"
         sleep(pause)

@@ -23,7 +23,9 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
-SECONDS, MEGABYTES, MAX_BYTES = 5, 2048, 2**14
+SECONDS = 5
+MEGABYTES = 2048
+MAX_BYTES = 2**14
 
 
 def where(error: BaseException) -> str:

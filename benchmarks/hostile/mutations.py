@@ -13,7 +13,8 @@ from random import Random
 from typing import Any
 
 # Most inputs are small, because small ones are read faster and find as many errors.
-MAX_BYTES, USUAL_MAX_BYTES = 2**18, 2**14
+MAX_BYTES = 2**18
+USUAL_MAX_BYTES = 2**14
 # What breaks readers: numbers of every size and kind, marks of every kind, pieces of JSON, of CSV
 # and of archives.
 TOKENS = tuple(

@@ -536,7 +536,8 @@ def _tensors(random: Random, data: bytes) -> bytes:
     if random.random() < 0.3:
         return of_bytes(random, data)
     (length,) = struct.unpack("<Q", data[:8])
-    header, rest = data[8 : 8 + length], data[8 + length :]
+    header = data[8 : 8 + length]
+    rest = data[8 + length :]
     if random.random() < 0.3:  # values that are no ordinary numbers
         values = np.frombuffer(rest, dtype=np.float64).copy()
         values[random.randrange(len(values))] = random.choice(

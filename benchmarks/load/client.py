@@ -79,7 +79,8 @@ class Session:
     def __init__(self, address: str, seen: Seen, query: dict[str, Any], cookie: str = "") -> None:
         self._headers = {"Cookie": cookie} if cookie else {}
         self.fragment_seconds: list[float] = []
-        self._address, self._seen = f"{address}/_stcore/stream", seen
+        self._address = f"{address}/_stcore/stream"
+        self._seen = seen
         self.query = {name: str(value) for name, value in query.items()}
         self.page = Drawn()  # after the last run that has ended
         self._values: dict[str, WidgetState] = {}
@@ -212,7 +213,8 @@ class Session:
         if page is not None:
             state.page_name = page
             state.page_script_hash = self._pages.get(page, "")
-        state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
+        state.fragment_id = fragment
+        state.is_auto_rerun = bool(fragment)
         state.cached_message_hashes.extend(self._cached)
         state.context_info.timezone, state.context_info.locale, state.context_info.url = (
             "UTC",

@@ -20,7 +20,8 @@ from tests.quick import QUICK
 from .client import Seen, Session
 
 LINK = QUICK | {"epochs_factorisation": 60, "epochs_transitions": 30}
-RANKS, STRINGS = range(2, 9), range(300, 380, 20)
+RANKS = range(2, 9)
+STRINGS = range(300, 380, 20)
 PAGES = tuple(name for name in navigation.PAGES if name != navigation.FIRST)
 PICTURE = "explore.picture"
 TABLES = 3  # groups of a class that share their strings
@@ -80,7 +81,9 @@ class Person:
     def __init__(
         self, address: str, number: int, seed: int, log: Log, think: float, trains: bool = True
     ) -> None:
-        self._address, self._log, self._think = address, log, think
+        self._address = address
+        self._log = log
+        self._think = think
         self._rng = np.random.default_rng([seed, number])
         self._link = LINK | {
             "data_seed": 1 + number % TABLES,

@@ -20,7 +20,9 @@ from .people import LINK, Log, Person, live
 from .report import SLOW, Plan, Report
 from .server import Server, serving
 
-STEP, STEP_SECONDS = 30, 40.0  # sessions, and seconds, of each step of the ramp
+# sessions, and seconds, of each step of the ramp
+STEP = 30
+STEP_SECONDS = 40.0
 SAMPLE_SECONDS = 1.0
 END_SECONDS = 180.0  # how long to wait at the end for runs that are still in the queue
 
@@ -56,7 +58,8 @@ async def measure(home: Path, plan: Plan) -> Report:
             server.address, 1, plan.seed + 1, report.idle, 0.2, plan.idle_seconds, trains=False
         )
         report.before = server.memory
-        started, busy = monotonic(), server.processor
+        started = monotonic()
+        busy = server.processor
         with _sampling(
             server,
             report.memory,
@@ -104,7 +107,8 @@ async def _hour(server: Server, report: Report) -> None:
     """Let the class do as many actions as in an hour, without pauses; each person opens the lab
     again and again.
     """
-    plan, log = report.plan, report.hour
+    plan = report.plan
+    log = report.hour
     wanted = plan.sessions * 3600 / plan.think
     ends = monotonic() + 60 * plan.hour_minutes
 
@@ -125,7 +129,8 @@ async def _hour(server: Server, report: Report) -> None:
 def _await_runs(home: Path, report: Report) -> None:
     """Wait for every requested run, and count the states in which they end."""
     asked = {key for log in report.logs for key in log.asked}
-    history, ends = History.open(home), monotonic() + END_SECONDS
+    history = History.open(home)
+    ends = monotonic() + END_SECONDS
     try:
         while True:
             states = {key: run.state for key, run in get_runs(history, asked).items()}

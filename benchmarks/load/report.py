@@ -88,7 +88,9 @@ class Report:
 
     def lines(self) -> list[str]:
         """Write the report in Markdown."""
-        plan, crowd, ratio = self.plan, self.crowd, self.ratio
+        plan = self.plan
+        crowd = self.crowd
+        ratio = self.ratio
         last = self.memory[-1]
         slow = next((number for number, log in self.ramp.items() if log.p95() > SLOW), None)
         ended = f"{slow}" if slow else f"more than {max(self.ramp, default=plan.sessions)}"

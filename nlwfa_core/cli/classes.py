@@ -50,7 +50,8 @@ def classes(
         try:
             rooms = Classes(runs.engine)
             sessions = rooms.summaries()
-            if missing := sorted(codes - {session.code for session in sessions}):
+            missing = sorted(codes - {session.code for session in sessions})
+            if missing:
                 raise RecipeError(
                     f"there is no class session {listed(missing)}; nothing was deleted"
                 )

@@ -108,7 +108,8 @@ def classify(
             else _parts(option, named, label_column, reading, Path(folder))
             for option, named in (("--train", train), ("--test", test))
         )
-        if missing := [label for label in test_files if label not in files]:
+        missing = [label for label in test_files if label not in files]
+        if missing:
             raise RecipeError(
                 f"--test has {listed(missing)}, but --train only {listed(list(files))}"
             )

@@ -262,11 +262,9 @@ def read_model(path: Path) -> ModelFile:
     from ..sources.exchange import automaton_format, read_weights_json
     from ..sources.pautomac import read_pautomac_model
 
-    if (
-        path.is_file()
-        and path.name not in MODEL_FILES
-        and (kind := automaton_format(data := read_bytes(path)))
-    ):
+    data = read_bytes(path) if path.is_file() and path.name not in MODEL_FILES else b""
+    kind = automaton_format(data)
+    if kind:
         with errors_naming(path):
             automaton = read_weights_json(data) if kind == "json" else read_pautomac_model(data)
         assert automaton.alphabet is not None  # each reader sets it

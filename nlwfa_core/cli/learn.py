@@ -300,7 +300,8 @@ def _fit_recipe(
         seconds = {"hankel": middle - started, **learned.report.seconds}
         notes = basis_notes(hankel, recipe.hankel)
     else:
-        hankel, notes = None, ()
+        hankel = None
+        notes = ()
         with progress_bar() as report:
             learned = fitting.fit(train, learning, validation=validation, report=report)
         seconds = {"learning": perf_counter() - started}
@@ -334,7 +335,8 @@ def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[s
     named = [
         name for name, value in (("--learner", learner), ("--rank", rank)) if value is not None
     ]
-    if named := [*named, *option_names(LEARNING, set(field_values) - set(LEARNING_SEEDS))]:
+    named = [*named, *option_names(LEARNING, set(field_values) - set(LEARNING_SEEDS))]
+    if named:
         raise RecipeError(
             f"--preset best chooses learner, rank and options itself: leave out {listed(named)}"
         )
@@ -351,10 +353,12 @@ def _with_validation(
     file = read_words(path, reading, sample.alphabet)
     held_out = file.sample()
     if sample.alphabet.unknown is not None:
-        train, mapped = sample, mapped_notes(held_out, sample.alphabet, "validation")
+        train = sample
+        mapped = mapped_notes(held_out, sample.alphabet, "validation")
         held_out = held_out.in_alphabet(sample.alphabet)
     else:
-        train, mapped = replace(sample, alphabet=file.alphabet), ()
+        train = replace(sample, alphabet=file.alphabet)
+        mapped = ()
     notes = (
         *mapped,
         *unseen_notes(sample, held_out, "validation"),
@@ -445,7 +449,8 @@ def select_rank(
         )
     if fold_seed is not None:
         raise no_effect("--fold-seed", "--validation", "--folds")
-    sample, test = read, None
+    sample = read
+    test = None
     if validation is not None:
         sample, held_out, validation_notes = _with_validation(read, validation, reading)
         test = TestSet.empirical(held_out)
@@ -493,7 +498,8 @@ def _select_by_folds(
         validated = cross_validate(
             read[0], recipe, folds[0], ranks=ranks, seed=folds[1], report=report
         )
-    notes, learner = tuple(dict.fromkeys(validated.notes)), recipe.learning.learner
+    notes = tuple(dict.fromkeys(validated.notes))
+    learner = recipe.learning.learner
     if not as_json:
         return Output(folds_summary(learner, validated, metric), notes)
     scores = [

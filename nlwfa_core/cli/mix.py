@@ -58,9 +58,12 @@ def mix(
                 f"{parts[0].alphabet.summary}, "
                 f"{path} has {part.alphabet.summary}"
             )
-    functions, notes, bits = [part.model for part in parts], tuple[str, ...](), None
+    functions = [part.model for part in parts]
+    notes = tuple[str, ...]()
+    bits = None
     if validation is None:
-        combined, weights = mixture(functions), [1 / len(functions)] * len(functions)
+        combined = mixture(functions)
+        weights = [1 / len(functions)] * len(functions)
     else:
         file = read_scored_words(validation, reading, parts[0].alphabet, "validation")
         notes = file.notes

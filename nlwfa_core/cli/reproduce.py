@@ -122,7 +122,8 @@ def _plan(name: str, seeds: int, quick: bool, files: Mapping[str, Path]) -> Expe
             )
     contents = {option: read_bytes(path) for option, path in files.items()}
     if name == "spice-4":
-        if missing := [f"--{option}" for option in used if option not in files]:
+        missing = [f"--{option}" for option in used if option not in files]
+        if missing:
             raise RecipeError(
                 "spice-4 needs --train, --prefixes and --targets, SPiCe's files; missing: "
                 f"{', '.join(missing)}"

@@ -386,7 +386,8 @@ def _read_test_set(
         file = read_words(test, reading, alphabets[0])
     else:
         file = read_scored_words(test, reading, alphabets[0])
-    notes, values = file.notes, None
+    notes = file.notes
+    values = None
     truth = None if true_model is None else _read_true_model(true_model, file.alphabet)
     if solution is not None:
         data = read_bytes(solution)

@@ -58,13 +58,15 @@ def read_sweep(
 
     Raises RecipeError if a file can't be read.
     """
-    if kind := kind_of(first_rows(clean(content))):
+    kind = kind_of(first_rows(clean(content)))
+    if kind:
         raise RecipeError(f"a sweep must be a JSON file with base, learners, ranks, …; got {kind}")
     lists: Any = from_json(content)
     if not isinstance(lists, dict):
         return content, []
     named = {key: lists.pop(key) for key in FIELDS if key in lists}
-    if wrong := [key for key, value in named.items() if not isinstance(value, str) or not value]:
+    wrong = [key for key, value in named.items() if not isinstance(value, str) or not value]
+    if wrong:
         raise RecipeError(
             f"{wrong[0]} must be the path of a file; got {str(named[wrong[0]])[:60]!r}"
         )
@@ -76,7 +78,8 @@ def read_sweep(
     if not isinstance(data, dict):
         return to_json(lists).encode(), []  # the caller's check will raise the error
     for key, field in FIELDS.items():
-        if (value := data.get(field)) and not (isinstance(value, str) and SHA256.fullmatch(value)):
+        value = data.get(field)
+        if value and not (isinstance(value, str) and SHA256.fullmatch(value)):
             raise RecipeError(
                 f'base.data.{field} can\'t hold a path; write "{key}": "PATH" next to "base", '
                 f"or use {_option(key)}"

@@ -31,7 +31,9 @@ from ..files import LAB_FOLDER
 
 # Exit codes. 0 is success; 1 is also that of an error inside the program, which prints its
 # traceback.
-RUN_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+RUN_FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
 MAX_PATH = 200  # characters of a path in an error of the system
 STUDIES = "studies"  # the folder of a checkout with what `reproduce` and `compete` run
 Seed = Annotated[
@@ -115,9 +117,13 @@ def _check_options(app: typer.Typer, arguments: Sequence[str]) -> None:
 
     Other errors are left to the parser itself.
     """
-    command, path, rest = typer.main.get_command(app), ["nlwfa"], list(arguments)
+    command = typer.main.get_command(app)
+    path = ["nlwfa"]
+    rest = list(arguments)
     while rest and (commands := getattr(command, "commands", {})) and rest[0] in commands:
-        command, path, rest = commands[rest[0]], [*path, rest[0]], rest[1:]
+        command = commands[rest[0]]
+        path = [*path, rest[0]]
+        rest = rest[1:]
     help_line = f"See {' '.join(path)} --help."
     try:
         context = command.context_class(command, info_name=path[-1])
@@ -173,7 +179,8 @@ def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str
     """Return typer's message of a usage error, with what was given, and name the command whose help
     explains more.
     """
-    message, cause = error.format_message().rstrip("."), error.__cause__
+    message = error.format_message().rstrip(".")
+    cause = error.__cause__
     if isinstance(cause, ValidationError):
         given = repr(str(cause.errors()[0]["input"])[:60])
         message = message.replace("Value error, ", "")  # pydantic's, of a choice

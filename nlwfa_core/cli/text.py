@@ -109,7 +109,8 @@ def as_decimal(value: float, exponent: int, form: str = ".6g") -> str:
     """
     if math.isnan(value):
         return "undefined"
-    if abs(product := math.ldexp(value, exponent)) >= SMALLEST_NORMAL or value == 0:
+    product = math.ldexp(value, exponent)
+    if abs(product) >= SMALLEST_NORMAL or value == 0:
         return f"{product:{form}}"
     log10 = math.log10(abs(value)) + exponent * math.log10(2)
     power = math.floor(log10)
@@ -175,7 +176,8 @@ def _losses(report: FitReport) -> str:
 
 def values_summary(values: ValuedStrings, report: FitReport) -> str:
     """Describe a fit to values: learner, strings, time and losses."""
-    low, high = values.values.min(), values.values.max()
+    low = values.values.min()
+    high = values.values.max()
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
         "states": f"{report.num_states} (requested rank {report.rank})",
@@ -316,10 +318,12 @@ def against_summary(
     """
     words = {"first": "model", "second": "other"}
     ahead = leaders(differences, model_scores.has_truth)
-    estimates, others = model_scores.estimates, other.estimates
+    estimates = model_scores.estimates
+    others = other.estimates
     rows: list[Sequence[str]] = [("score", "model", "other", "difference", "ahead")]
     for score in SCORES:
-        if (difference := differences.get(score.field)) is not None:
+        difference = differences.get(score.field)
+        if difference is not None:
             gap = _score_text(score.field, difference.estimate, difference)
             values = (
                 _score_text(score.field, one[score.field], None) for one in (estimates, others)
@@ -345,7 +349,8 @@ def against_record(
     It has the other model's name and scores and, for each score, the difference with its interval
     and the model that is ahead.
     """
-    words, ahead = {"first": "model", "second": "other"}, leaders(differences, other.has_truth)
+    words = {"first": "model", "second": "other"}
+    ahead = leaders(differences, other.has_truth)
     return {
         "model": name,
         "scores": other.estimates,
@@ -426,7 +431,8 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: i
     """Write the scores, times 2ᵉ, of all symbols and the end after a word, the highest first, and
     their probabilities.
     """
-    shares, names = next_distributions(scores[None])[0], (*alphabet.symbols, "end")
+    shares = next_distributions(scores[None])[0]
+    names = (*alphabet.symbols, "end")
     order = np.argsort(-scores, kind="stable")
     rows = [
         (names[index], as_decimal(float(scores[index]), exponent), as_text(float(shares[index])))
@@ -529,7 +535,8 @@ def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
         (as_text(rank), *(validated.spread(rank, field).text(".4f") for field in fields))
         for rank, _ in validated.scores
     ]
-    number, best = len(validated.scores[0][1]), validated.best_rank(metric)
+    number = len(validated.scores[0][1])
+    best = validated.best_rank(metric)
     infinite = validated.spread(best, metric).num_infinite
     caveat = (
         f", though no rank has a finite score on all folds: this one lacks it on {infinite}"
@@ -604,10 +611,8 @@ def search_summary(best: SearchResult) -> str:
         "that of whole strings",
         table(rows),
     ]
-    lines += [
-        "best     "
-        f"{best.title}{f', {states}' if (states := plural(best.num_states, 'state')) and best.num_states else ''}"  # noqa: E501
-    ]
+    states = f", {plural(best.num_states, 'state')}" if best.num_states else ""
+    lines.append(f"best     {best.title}{states}")
     if len(best.components) > 1:
         lines += [
             f"  {share:.4f}  {one.title}"

@@ -60,7 +60,8 @@ def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
     data = read_bytes(path)
     with errors_naming(path):
         read = read_values(data, alphabet)
-    words, symbols = read.strings.words, read.strings.alphabet.symbols
+    words = read.strings.words
+    symbols = read.strings.alphabet.symbols
     detail = "; ".join(
         filter(None, (f"{plural(len(words), 'string')} with a value each", read.detail))
     )

@@ -37,7 +37,8 @@ def weights(
         file.words if saved.alphabet.unknown is None else file.words.in_alphabet(saved.alphabet)
     )
     known = np.flatnonzero(has_known_symbols(known_words, len(saved.alphabet)))
-    numbers, exponents = np.zeros(len(known_words)), np.zeros(len(known_words), dtype=np.int64)
+    numbers = np.zeros(len(known_words))
+    exponents = np.zeros(len(known_words), dtype=np.int64)
     numbers[known], exponents[known] = scaled_weights(
         saved.model, replace(known_words.take(known), alphabet=saved.alphabet)
     )

@@ -29,7 +29,8 @@ def network_drawing(
     rows and columns that are drawn; "whole": [num_prefixes, num_suffixes] of H; "training", "scale"
     and "colours".
     """
-    num_rows, num_columns = len(network.inputs), len(network.outputs[0])
+    num_rows = len(network.inputs)
+    num_columns = len(network.outputs[0])
     return asdict(network) | {
         "prefixes": word_labels(basis.prefixes.take(list(range(num_rows))), alphabet),
         "suffixes": word_labels(basis.suffixes.take(list(range(num_columns))), alphabet),

@@ -19,7 +19,8 @@ LEVEL = 0.05  # from this p value on two classifiers are called level
 def accuracy_sentence(scores: Confusion) -> str:
     """Write the accuracy, its interval, and what guessing reaches."""
     interval = scores.interval()
-    low, high = format_share(interval.low), format_share(interval.high)
+    low = format_share(interval.low)
+    high = format_share(interval.high)
     return (
         f"{scores.num_right:,} of {scores.num_strings:,} strings get their own label: "
         f"{format_share(scores.accuracy)} (95 % interval {low} to {high}). "

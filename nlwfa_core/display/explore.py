@@ -60,8 +60,13 @@ OTHER_SEEDS = 2  # with which a network is trained again, to see whether they ag
 # not the first of LINEAR; its rank, while the lanes are unlinked; the string that is followed; the
 # order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states lie; and the
 # score by rank. Name -> the values that it may have, if they are few.
-LINEAR_WAY, LINEAR_RANK, WORD, ORDER = "linear", "linear_rank", "word", "order"
-MATRIX, PLANE, SCORE = "matrix", "plane", "score"
+LINEAR_WAY = "linear"
+LINEAR_RANK = "linear_rank"
+WORD = "word"
+ORDER = "order"
+MATRIX = "matrix"
+PLANE = "plane"
+SCORE = "score"
 LOOKS = (WORD, ORDER, MATRIX, PLANE, SCORE)  # what a person looks at, whatever the models
 VIEW = {
     LINEAR_WAY: LINEAR[1:],
@@ -547,7 +552,8 @@ def _trained(result: Result) -> dict[str, Any]:
     learning = result.recipe.learning
     model, why = _drawable(result.model)
     if learning.needs_hankel and not is_plain(result.recipe.hankel):
-        model, why = None, WHY_NO_NETWORK
+        model = None
+        why = WHY_NO_NETWORK
     return {
         "model": model,
         "why": why,
@@ -615,7 +621,8 @@ def _truth(data: Data, prefixes: Words) -> dict[str, Any]:
     end = data.test.sample.num_symbols
     for word, count in zip(data.test.sample.words, data.test.sample.counts.tolist(), strict=True):
         for length in range(len(word) + 1):
-            if (row := shown.get(word[:length])) is not None:
+            row = shown.get(word[:length])
+            if row is not None:
                 counts[row][word[length] if length < len(word) else end] += count
     return {
         "kind": "shares",

@@ -23,13 +23,23 @@ from ..errors import RecipeError
 from ..strings.words import FloatArray
 
 RADIUS = 20.0  # of a state's disc
-COLUMN, ROW = 156.0, 112.0  # from centre to centre
+# from centre to centre
+COLUMN = 156.0
+ROW = 112.0
 # from the outermost centres to the edges, or more where arrows need it
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 60.0, 84.0, 58.0
+LEFT = 66.0
+RIGHT = 60.0
+TOP = 84.0
+BOTTOM = 58.0
 # above all arrows: the room for the columns' heads, or without heads and at the other edges
-HEADS, MARGIN = 34.0, 6.0
-CAPTION_WIDTH, CAPTION_HEIGHT = 74.0, 16.0  # of a line below a disc
-LETTER, LINE = 7.4, 16.0  # of labels: width of a character, height of a line
+HEADS = 34.0
+MARGIN = 6.0
+# of a line below a disc
+CAPTION_WIDTH = 74.0
+CAPTION_HEIGHT = 16.0
+# of labels: width of a character, height of a line
+LETTER = 7.4
+LINE = 16.0
 HEAD = 9.0  # length of an arrow's head
 MAX_LABELS = 60  # arrows; with more, labels are drawn only under the pointer
 SAMPLES = 40  # points of a curve, to see how far it reaches
@@ -334,7 +344,8 @@ def _drawn(curve: FloatArray) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     tip = curve[3]
     along = tip - _point(curve, 0.9)
     along = along / (float(np.hypot(*along)) or 1.0)
-    base, across = tip - HEAD * along, np.array([-along[1], along[0]]) * HEAD * 0.5
+    base = tip - HEAD * along
+    across = np.array([-along[1], along[0]]) * HEAD * 0.5
     line = np.vstack((curve[:2], curve[2] - HEAD * along * 0.6, base))
     return _points(line), _points(np.array([tip, base + across, base - across]))
 

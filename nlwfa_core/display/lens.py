@@ -251,9 +251,11 @@ def pool(matrix: sparse.csr_array, max_rows: int, max_columns: int) -> Pooled:
     [[-3.0]]
     """
     num_rows, num_columns = matrix.shape
-    row_factor, column_factor = -(-num_rows // max_rows), -(-num_columns // max_columns)
+    row_factor = -(-num_rows // max_rows)
+    column_factor = -(-num_columns // max_columns)
     entries = matrix.tocoo()
-    rows, columns = entries.row // row_factor, entries.col // column_factor
+    rows = entries.row // row_factor
+    columns = entries.col // column_factor
     # largest[0]: the largest positive entry in each tile; largest[1]: the largest magnitude of a
     # negative entry
     largest = np.zeros((2, -(-num_rows // row_factor), -(-num_columns // column_factor)))
@@ -267,13 +269,12 @@ def _pooled(matrix: Matrix) -> Pooled:
     if not isinstance(matrix, LowRank):
         return pool(matrix, MAX_PIXELS, MAX_PIXELS)
     num_rows, num_columns = matrix.shape
-    row_factor, column_factor = -(-num_rows // MAX_PIXELS), -(-num_columns // MAX_PIXELS)
+    row_factor = -(-num_rows // MAX_PIXELS)
+    column_factor = -(-num_columns // MAX_PIXELS)
     parts = []
     for chunk in matrix.chunks(row_factor):
-        rows, columns = (
-            np.arange(0, len(chunk), row_factor),
-            np.arange(0, num_columns, column_factor),
-        )
+        rows = np.arange(0, len(chunk), row_factor)
+        columns = np.arange(0, num_columns, column_factor)
         largest, least = (
             of.reduceat(of.reduceat(chunk, rows, axis=0), columns, axis=1)
             for of in (np.maximum, np.minimum)
@@ -500,7 +501,8 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     last share is for all ranks beyond the computed values. "said": a sentence for the browser to
     fill in, with {rank} and {kept}. "ticks": pairs of a text and a height. "colours".
     """
-    values, block = svd.singular_values, weighted_block(hankel)
+    values = svd.singular_values
+    block = weighted_block(hankel)
     heights, ticks = _heights(values)
     shares = np.cumsum(values**2) / ((block.data**2).sum() or 1.0)  # 0 if the matrix is 0
     percentages = [format_share(share, 2) for share in shares.tolist()]
@@ -544,10 +546,8 @@ def _heights(values: FloatArray) -> tuple[list[float], list[tuple[str, float]]]:
     positive = values[values > ROUNDING * values.max(initial=0)]
     if not positive.size:
         return [0.0] * len(values), [("0", 0.0)]
-    highest, lowest = (
-        int(np.ceil(np.log10(positive.max()) - 1e-6)),
-        int(np.floor(np.log10(positive.min()) + 1e-6)),
-    )
+    highest = int(np.ceil(np.log10(positive.max()) - 1e-6))
+    lowest = int(np.floor(np.log10(positive.min()) + 1e-6))
     lowest = min(lowest, highest - 1)
     decades = highest - lowest
     heights = np.maximum((np.log10(positive) - lowest) / decades, 0.01)

@@ -247,7 +247,8 @@ def interval_text(interval: Interval, form: str = ".3f", signed: bool = False) -
         return "undefined"
     if not interval.is_known:
         return "too few test strings"
-    low, high = interval.low, interval.high
+    low = interval.low
+    high = interval.high
     if low == high and math.isinf(low):
         return f"{format_difference(low, form) if signed else format_score(low)} in every resample"
     texts = format_scores_apart((low, high), form)

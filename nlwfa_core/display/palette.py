@@ -43,10 +43,14 @@ OTHERS = "others"  # the class of all prefixes whose own class is too rare to ha
 GREY_CLASS = "#999999"
 EMPTY_WORD = "#009E73"  # the colour of λ where prefixes are coloured by class
 CLASSES = ("#0072B2", "#E69F00", EMPTY_WORD, "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", GREY_CLASS)
-ACCENT, MARK, MUTED = "#0072B2", "#D55E00", "rgba(138,138,138,.45)"
+ACCENT = "#0072B2"
+MARK = "#D55E00"
+MUTED = "rgba(138,138,138,.45)"
 # Answers: green is right. Colour-blind people can tell the two apart, and each has a sign as well.
-RIGHT, WRONG = "#009E73", "#D55E00"
-RIGHT_SIGN, WRONG_SIGN = "✓", "✗"
+RIGHT = "#009E73"
+WRONG = "#D55E00"
+RIGHT_SIGN = "✓"
+WRONG_SIGN = "✗"
 GREY = "#7a8699"  # is readable on white and on black, and is not the colour of any class
 # Sequential scales whose first colours are dark enough to be visible on a white page.
 BLUES = (

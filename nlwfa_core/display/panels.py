@@ -65,11 +65,10 @@ def state_order(block: sparse.csr_array, left: FloatArray) -> StateOrder:
     size = num_rows + num_columns
     links = sparse.coo_array((np.ones(len(rows)), (rows, num_rows + columns)), shape=(size, size))
     part = connected_components(links, directed=False)[1]
-    row_part, column_part = part[:num_rows].astype(np.int64), part[num_rows:].astype(np.int64)
-    empty_rows, empty_columns = (
-        ~np.isin(np.arange(num_rows), rows),
-        ~np.isin(np.arange(num_columns), columns),
-    )
+    row_part = part[:num_rows].astype(np.int64)
+    column_part = part[num_rows:].astype(np.int64)
+    empty_rows = ~np.isin(np.arange(num_rows), rows)
+    empty_columns = ~np.isin(np.arange(num_columns), columns)
     row_part[empty_rows], column_part[empty_columns] = -1, -1
     sizes = np.bincount(row_part[~empty_rows]) if len(rows) else np.zeros(0)
     falls_apart = int((sizes > 0).sum()) > 1
@@ -108,7 +107,8 @@ def equal_words(
     """Number the strings uv (or uσv) of the first cells: equal strings have equal numbers, shape
     (num_rows, num_columns).
     """
-    prefixes, suffixes = hankel.basis.prefixes, hankel.basis.suffixes
+    prefixes = hankel.basis.prefixes
+    suffixes = hankel.basis.suffixes
     number: dict[tuple[int, ...], int] = {}
     beginnings = [prefixes[row] + choice.after for row in range(num_rows)]
     ends = [suffixes[column] for column in range(num_columns)]

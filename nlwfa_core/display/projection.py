@@ -207,8 +207,10 @@ def align(target: FloatArray, points: FloatArray) -> Alignment:
     width = max(target.shape[1], points.shape[1])
     a, b = (np.pad(array, ((0, 0), (0, width - array.shape[1]))) for array in (target, points))
     middle = a.mean(axis=0)
-    A, B = a - middle, b - b.mean(axis=0)
-    size_a, size_b = float(np.linalg.norm(A)), float(np.linalg.norm(B))
+    A = a - middle
+    B = b - b.mean(axis=0)
+    size_a = float(np.linalg.norm(A))
+    size_b = float(np.linalg.norm(B))
     # If all points of a model coincide, their spread is a rounding error and they have no direction
     # to rotate.
     if size_a <= _rounding(a) or size_b <= _rounding(b):

@@ -152,12 +152,10 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
         "share_negative",
         "numerical_rank",
     ):
+        numbers = [getattr(one, field) for one in health]
         table[DIAGNOSTIC_TITLES[field]] = Numbers.of(
-            (
-                value := getattr(one, field),
-                format_diagnostic(field, value, one.short_length, recipe.learning.rank),
-            )
-            for one, recipe in zip(health, recipes, strict=True)
+            (value, format_diagnostic(field, value, one.short_length, recipe.learning.rank))
+            for value, one, recipe in zip(numbers, health, recipes, strict=True)
         )
     return table
 

@@ -187,7 +187,8 @@ def influence_table(
     mixture's likeliest symbol.
     """
     trie = Trie.of(Words.of([word]), mixture.num_symbols)
-    node, symbols = trie.ends, (*alphabet.symbols, "end")
+    node = trie.ends
+    symbols = (*alphabet.symbols, "end")
     next_probabilities = np.concatenate(
         [
             next_shares(scaled_next_scores(model, trie)[0][node])[0]
@@ -226,12 +227,10 @@ def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
 
 def score_warnings(models: Mapping[str, Model], word: Word) -> tuple[str, ...]:
     """Warn of next-symbol scores after a string that are negative, not finite, or all 0."""
-    scores = {
-        name: scaled_next_scores(model, trie := Trie.of(Words.of([word]), model.num_symbols))[0][
-            trie.ends
-        ]
-        for name, model in models.items()
-    }
+    scores = {}
+    for name, model in models.items():
+        trie = Trie.of(Words.of([word]), model.num_symbols)
+        scores[name] = scaled_next_scores(model, trie)[0][trie.ends]
     shares = {name: next_shares(row) for name, row in scores.items()}
     negative = [
         f"{name} ({format_share(float(below[0]))} of the bars)"
@@ -281,7 +280,8 @@ def trajectory_table(model: LearnedModel, word: Word, alphabet: Alphabet) -> Tab
     prefix of the string.
     """
     prefixes = prefixes_of(word)
-    states, weights = prefix_states(model, prefixes), model.weights(prefixes)
+    states = prefix_states(model, prefixes)
+    weights = model.weights(prefixes)
     columns = {f"state {index + 1}": column for index, column in enumerate(states.T)} | {
         "f(prefix)": weights
     }
@@ -337,7 +337,8 @@ def run_names(grid: Grid, points: Iterable[Point]) -> dict[Point, str]:
     >>> run_names(Grid(num_seeds=2), [Point("SP", 3, 1)])
     {Point(learner='SP', value=3, seed=1): 'SP, k = 3, seed 2'}
     """
-    names, by_rank = {}, grid.against == "rank"
+    names = {}
+    by_rank = grid.against == "rank"
     for point in points:
         title = run_title(point.learner, point.value if by_rank else grid.base.learning.rank)
         size = "" if by_rank else f", {point.value:,} strings"
@@ -369,13 +370,15 @@ def verdicts(
         return is_level is not None and is_level(first, second)
 
     for scores in rows.values():
-        if too_few := too_few_strings(scores.num_strings):
+        too_few = too_few_strings(scores.num_strings)
+        if too_few:
             return (f"{too_few}. So no model is said to be ahead.",)
     learner_scores = {
         name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS
     }
     ngram = next((name for name in rows if name.endswith("-gram")), "")
-    wer, sentences = SCORE_OF[field].short_title, []
+    wer = SCORE_OF[field].short_title
+    sentences = []
     for baseline in ("uniform", ngram):
         behind = [
             name
@@ -393,7 +396,8 @@ def verdicts(
     clear = [name for name in ahead if not is_open(name, by_wer[0])]
     if clear:
         sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(clear)}.")
-    if unclear := [name for name in ahead if name not in clear]:
+    unclear = [name for name in ahead if name not in clear]
+    if unclear:
         sentences.append(
             f"Ahead of every learner here ({wer}), though {CHANCE}: {'; '.join(unclear)}."
         )

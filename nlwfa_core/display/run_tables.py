@@ -105,7 +105,8 @@ def runs_table(
     readable = [recipe for recipe in recipes if recipe is not None]
     by_run = [options(recipe) if recipe is not None else None for recipe in recipes]
     table: Table = {"run": [run_name(run) for run in runs]}
-    if any(differences := _differences(runs, recipes, titles or {})):
+    differences = _differences(runs, recipes, titles or {})
+    if any(differences):
         table["difference"] = differences
     table["status"] = [state_word(run.state) for run in runs]
     table["tags"] = [", ".join(run.tags) for run in runs]
@@ -123,7 +124,8 @@ def runs_table(
     table["time"] = Numbers.written(map(total_seconds, runs), _format_duration)
     table["when"] = [format_time(run.submitted, zone) for run in runs]
     table["version"] = [run.version for run in runs]
-    if any(reasons := [reason(run) for run in runs]):
+    reasons = [reason(run) for run in runs]
+    if any(reasons):
         table["why"] = reasons
     return {
         name: column

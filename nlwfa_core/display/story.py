@@ -22,7 +22,11 @@ from ..strings.words import Words
 from .projection import next_probabilities, prefix_states
 from .string_labels import occurrences, prefixes_of, word_labels, word_to_follow
 
-SIZE, STRINGS, RANK, LONGEST, NEXT = 7, 6, 5, 6, 6
+SIZE = 7
+STRINGS = 6
+RANK = 5
+LONGEST = 6
+NEXT = 6
 
 
 def story_payload(sample: Sample) -> dict[str, Any]:

@@ -200,19 +200,25 @@ def occurrences(sample: Sample, word: Word, statistic: str) -> int:
     ... ]
     [0, 2, 4, 1]
     """
-    words, length = sample.words, len(word)
+    words = sample.words
+    length = len(word)
     if statistic == "factor":
         begins, left = words.suffixes()
         owners = np.repeat(np.arange(len(words)), words.lengths + 1)
     else:
-        begins, left, owners = words.offsets[:-1], words.lengths, np.arange(len(words))
+        begins = words.offsets[:-1]
+        left = words.lengths
+        owners = np.arange(len(words))
     if statistic == "suffix":
-        begins, left = begins + np.maximum(left - length, 0), np.where(left >= length, length, left)
+        begins = begins + np.maximum(left - length, 0)
+        left = np.where(left >= length, length, left)
     fits = left == length if statistic == "string" else left >= length
-    begins, owners = begins[fits], owners[fits]
+    begins = begins[fits]
+    owners = owners[fits]
     for index, symbol in enumerate(word):
         equal = words.symbols[begins + index] == symbol
-        begins, owners = begins[equal], owners[equal]
+        begins = begins[equal]
+        owners = owners[equal]
     return int(sample.counts[owners].sum())
 
 
@@ -223,7 +229,8 @@ def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
     'training strings that equal uv: 1, of 2: 1 / 2 = 0.5'
     """
     counted = bounded_sample(sample, recipe.statistic) if recipe.bounded else sample
-    count, number = occurrences(counted, word, recipe.statistic), sample.num_strings
+    count = occurrences(counted, word, recipe.statistic)
+    number = sample.num_strings
     divisor = (
         "the frequency of its row's prefix" if recipe.bounded else "the sum of its row as counted"
     )

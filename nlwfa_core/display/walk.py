@@ -249,7 +249,8 @@ def spectral_graphs(hankel: HankelMatrix, alphabet: Alphabet, most: int = MAX_RA
     There are none if spectral learning makes no WFA of this matrix because its entries are
     transformed or bounded.
     """
-    cache, graphs = FitCache(), list[Graph]()
+    cache = FitCache()
+    graphs = list[Graph]()
     if hankel.bounded or hankel.transform != "none":
         return graphs
     svd = truncated_svd(hankel.block, svd_size(hankel, min(most, *hankel.block.shape)))
@@ -558,7 +559,8 @@ def _dots(
         x, y = layout.places[group]
         x = x if at_home else layout.columns[cell]
         # the golden angle
-        distance, angle = np.sqrt((RADIUS + 7) ** 2 * at_home + 34.0 * number), 2.399963 * number
+        distance = np.sqrt((RADIUS + 7) ** 2 * at_home + 34.0 * number)
+        angle = 2.399963 * number
         dots.append(
             {
                 "x": round(float(x + distance * np.cos(angle)), 1),

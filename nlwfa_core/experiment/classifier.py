@@ -102,11 +102,12 @@ class Classifier:
         check_between("floor", self.floor, 0, 0.5)
         if not (self.priors > 0).all() or abs(self.priors.sum() - 1) > 1e-9:
             raise RecipeError(f"priors must be positive and sum to 1; got {self.priors.tolist()}")
-        if missing := [
+        missing = [
             label
             for label, model in zip(self.labels, self.models, strict=True)
             if alphabet_of(model) is None
-        ]:
+        ]
+        if missing:
             raise RecipeError(f"the model of {listed(missing)} has no alphabet")
 
     @classmethod
@@ -191,7 +192,8 @@ class Classifier:
 
         Raises RecipeError if a label is unknown, or there are no strings.
         """
-        if unknown := [label for label in strings if label not in self.labels]:
+        unknown = [label for label in strings if label not in self.labels]
+        if unknown:
             raise RecipeError(
                 f"the classifier has the labels {listed(self.labels)}; got {listed(unknown)}"
             )
@@ -261,7 +263,8 @@ class Confusion:
         """Compute the accuracy with Wilson's score interval (Wilson 1927): strings are taken for
         independent draws.
         """
-        share, number = self.accuracy, self.num_strings
+        share = self.accuracy
+        number = self.num_strings
         z = float(ndtri((1 + confidence) / 2))
         middle = share + z**2 / (2 * number)
         half = z * math.sqrt(share * (1 - share) / number + z**2 / (4 * number**2))
@@ -273,7 +276,8 @@ class Confusion:
 
         Raises RecipeError if they are not the same.
         """
-        alone, other_alone = 0, 0
+        alone = 0
+        other_alone = 0
         if self.right.keys() != other.right.keys():
             raise RecipeError(
                 "two classifiers must be compared on the same strings; got different ones"
@@ -369,7 +373,8 @@ def fit_classifier(
     _check_labels(tuple(strings))
     if isinstance(priors, str):
         check_one_of("priors", priors, PRIORS)
-    if empty := [label for label, given in strings.items() if _is_empty(given)]:
+    empty = [label for label, given in strings.items() if _is_empty(given)]
+    if empty:
         raise RecipeError(f"each label needs strings; got none of {listed(empty)}")
     samples = _over_one_alphabet(strings, alphabet)
     counting = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}

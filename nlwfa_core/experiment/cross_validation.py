@@ -126,10 +126,8 @@ def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     cut = []
     for fold, held_out in enumerate(parts):
         others = [part for other, part in enumerate(parts) if other != fold]
-        words, counts = (
-            Words.joined([part.words for part in others]),
-            np.concatenate([part.counts for part in others]),
-        )
+        words = Words.joined([part.words for part in others])
+        counts = np.concatenate([part.counts for part in others])
         cut.append((Sample.of(words, sample.alphabet, counts), held_out))
     return cut
 

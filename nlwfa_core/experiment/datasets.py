@@ -42,7 +42,9 @@ WINDOWS_NOTE = (
     "validation and test."
 )
 # Streams of random numbers under one seed. Training strings use the seed itself.
-VALIDATION_STREAM, TEST_STREAM, MODEL_STREAM = 1, 2, 3
+VALIDATION_STREAM = 1
+TEST_STREAM = 2
+MODEL_STREAM = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,12 +194,10 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
                 "are those of the strings"
             )
     file = read_strings(files(recipe.upload), recipe.reading, recipe.declared, extend=False)
-    sample, notes, format, readings = (
-        file.packed_sample(),
-        list(file.notes),
-        file.format,
-        {"upload": file.reading},
-    )
+    sample = file.packed_sample()
+    notes = list(file.notes)
+    format = file.format
+    readings = {"upload": file.reading}
     windows = Words.joined(file.parts, packed=True) if recipe.reading.window else None
     del file
     ranked = (
@@ -362,7 +362,8 @@ def _split(
         notes += mapped_notes(held_out.sample, alphabet)
         mapped = train.in_alphabet(alphabet)
         notes += symbol_for_unknown_notes(train, mapped)
-        train, validation = mapped, validation.in_alphabet(alphabet)
+        train = mapped
+        validation = validation.in_alphabet(alphabet)
         held_out = held_out.in_alphabet(alphabet)
     elif recipe.unseen == SKIP:
         notes += skipped_notes(held_out.sample, train.alphabet)
@@ -394,7 +395,8 @@ def blocks(windows: Words, alphabet: Alphabet, sizes: Sequence[int]) -> list[Sam
 
     `sizes`: how many windows each part has; those with none take no place.
     """
-    parts, end = list[Sample](), len(windows)
+    parts = list[Sample]()
+    end = len(windows)
     for number, size in reversed(list(enumerate(sizes))):
         start = end - size if number else 0
         rows = windows.take(np.arange(start, start + size))

@@ -171,7 +171,8 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         text: str = super().__repr__(N_CHAR_MAX)
         if f"floor={self.floor!r}" in text:
             return text
-        start, end = text[:-1], text[-1]
+        start = text[:-1]
+        end = text[-1]
         return f"{start}{'' if start.endswith('(') else ', '}floor={self.floor!r}{end}"
 
     def __sklearn_tags__(self) -> Tags:
@@ -374,7 +375,8 @@ class StringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc, un
         Raises RecipeError if there are fewer than two labels, X and y differ in length, or a
         parameter is out of range.
         """
-        rows, labels = list(X), np.asarray(y)
+        rows = list(X)
+        labels = np.asarray(y)
         if len(rows) != len(labels):
             raise RecipeError(
                 f"X and y must have the same length; got {len(rows)} and {len(labels)}"

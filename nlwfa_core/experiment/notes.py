@@ -46,7 +46,8 @@ def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str,
     ('3 of 4 test strings (2 of 3 distinct ones) are training strings too.',)
     """
     _, inverse = distinct(Words.joined([train.words, test.words]))
-    train_numbers, others = inverse[: len(train.words)], inverse[len(train.words) :]
+    train_numbers = inverse[: len(train.words)]
+    others = inverse[len(train.words) :]
     return _overlap_note(
         test, np.isin(others, train_numbers), bool(np.isin(train_numbers, others).all()), role
     )

@@ -74,7 +74,9 @@ def _reading_option(name: str) -> Any:
 
 
 # What a symbol that the model does not know does to a test string.
-ZERO, SKIP, SYMBOL = "zero", "skip", "symbol"
+ZERO = "zero"
+SKIP = "skip"
+SYMBOL = "symbol"
 UNSEEN = {
     ZERO: "A string with an unseen symbol has the weight 0",
     SKIP: "A test string with an unseen symbol is left out of the scores",

@@ -56,7 +56,8 @@ INTERVAL_COLUMNS = tuple(
 )
 # The file is written when this share of its rows is new, or after this many seconds: at once while
 # there are few rows.
-NEW_SHARE, SECONDS_BETWEEN_WRITES = 0.01, 1.0
+NEW_SHARE = 0.01
+SECONDS_BETWEEN_WRITES = 1.0
 
 Cell = str | float | None
 
@@ -74,7 +75,8 @@ class SweepTable:
     def __init__(
         self, path: Path, recipes: Mapping[str, Recipe], files: Files | None = None
     ) -> None:
-        self._path, self._recipes = path, recipes
+        self._path = path
+        self._recipes = recipes
         self._columns = COLUMNS if files is None else (*COLUMNS, *INTERVAL_COLUMNS)
         self._test_strings = (
             None
@@ -82,7 +84,8 @@ class SweepTable:
             else lru_cache(maxsize=1)(lambda recipe: load_data(recipe, files).test)
         )
         self._rows: dict[str, str] = {}
-        self._num_new, self._last_written = 0, monotonic()
+        self._num_new = 0
+        self._last_written = monotonic()
 
     def add(self, key: str, outcome: Result | str) -> None:
         """Add a run's row to the table in memory. `outcome` is the run's result, or the reason why
@@ -118,7 +121,8 @@ class SweepTable:
             self._rows[key] for key in self._recipes if key in self._rows
         )
         write_atomically(Path(os.path.realpath(self._path)), text.encode(), sync)
-        self._num_new, self._last_written = 0, monotonic()
+        self._num_new = 0
+        self._last_written = monotonic()
 
 
 def num_rows_of_others(path: Path, keys: Collection[str]) -> int | None:
@@ -155,9 +159,8 @@ def settings_in_words(recipe: Recipe) -> str:
             f"{hankel.statistic} statistic"
             + ("" if hankel.transform == "none" else f", transform {hankel.transform}")
         )
-    words.append(
-        "all strings" if (number := _num_strings(recipe)) is None else f"{number:,} strings"
-    )
+    number = _num_strings(recipe)
+    words.append("all strings" if number is None else f"{number:,} strings")
     if not set(LEARNING_SEEDS).isdisjoint(flat(recipe)):
         words.append(f"seed {recipe.seed}")
     return ", ".join(words)
@@ -200,7 +203,8 @@ def _values(key: str, recipe: Recipe, outcome: Result | str) -> dict[str, Cell]:
     }
     if isinstance(outcome, str):
         return values | {"error": outcome}
-    health, report = outcome.diagnostics, outcome.report
+    health = outcome.diagnostics
+    report = outcome.report
     values |= asdict(outcome.scores)
     if outcome.validation is not None:
         values |= {

@@ -17,7 +17,8 @@ from ..strings.words import Alphabet
 
 # How far sums of probabilities may be from 1 (files hold 12 digits), and how far rounding may take
 # a probability below 0.
-SUM_TOLERANCE, NEGATIVE_TOLERANCE = 1e-6, 1e-12
+SUM_TOLERANCE = 1e-6
+NEGATIVE_TOLERANCE = 1e-12
 EPSILON = "<eps>"  # ε in a table of symbols
 REFUSED = "Not a probabilistic automaton: PAutomaC's format needs"
 
@@ -47,7 +48,8 @@ def pautomac(wfa: WFA) -> str:
         np.maximum(part, 0) for part in (wfa.initial, wfa.transitions, wfa.termination)
     )
     # (num_states,), (num_symbols, num_states)
-    continuing, emitted = np.maximum(1 - termination, 0), transitions.sum(axis=2)
+    continuing = np.maximum(1 - termination, 0)
+    emitted = transitions.sum(axis=2)
     if not abs(initial.sum() - 1) <= SUM_TOLERANCE:
         raise RecipeError(
             f"{REFUSED} sums of 1, but the initial weights sum to "
@@ -148,7 +150,8 @@ def jflap(wfa: WFA, alphabet: Alphabet) -> str:
     if np.count_nonzero(wfa.initial) != 1:
         number = np.count_nonzero(wfa.initial)
         raise RecipeError(f"JFLAP's automata have one initial state; this one has {number}.")
-    if odd := [symbol for symbol in alphabet.symbols if not symbol.isprintable()]:
+    odd = [symbol for symbol in alphabet.symbols if not symbol.isprintable()]
+    if odd:
         raise RecipeError(f"JFLAP's files can't have the symbol {odd[0]!r}.")
     lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', "<structure>"]
     lines += ["  <type>fa</type>", "  <automaton>"]

@@ -75,7 +75,8 @@ def run_figures(result: Result, data: Data, hankel: HankelMatrix | None) -> dict
 
 
 def _draw_weights(result: Result, data: Data, hankel: HankelMatrix | None, figure: Any) -> None:
-    learning, words = result.recipe.learning, ladder_words(data)
+    learning = result.recipe.learning
+    words = ladder_words(data)
     models = {}
     if hankel is not None and is_plain(hankel) and not isinstance(result.model, WFA):
         with suppress(RecipeError):  # the matrix may be too small for the rank

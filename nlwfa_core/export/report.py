@@ -56,7 +56,9 @@ def report(
     """
     from jinja2 import Environment
 
-    recipe, diagnostics, titles = result.recipe, result.diagnostics, titles or {}
+    recipe = result.recipe
+    diagnostics = result.diagnostics
+    titles = titles or {}
     models = {recipe.title: result.scores} | dict(references)
     scores = [
         score
@@ -144,7 +146,8 @@ def _soundness(diagnostics: Diagnostics, num_states: int, rank: int) -> Iterator
     """
     yield "states", f"{num_states}"
     for field, title in DIAGNOSTIC_TITLES.items():
-        if (value := getattr(diagnostics, field)) is not None:
+        value = getattr(diagnostics, field)
+        if value is not None:
             yield title, format_diagnostic(field, value, diagnostics.short_length, rank)
 
 

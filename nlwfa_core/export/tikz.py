@@ -32,7 +32,9 @@ SIDES = {"right": 0, "above": 90, "left": 180, "below": 270}  # of a state -> de
 ROOM = 45.0  # degrees between two arrows at a state that are enough
 TIMES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)  # along an arrow, where its label may be
 ALONG = np.linspace(0.05, 0.95, 19)  # points of an arrow that a label should not hide
-LOOP, GAP = 37.0, 5.0  # from a disc to the label of its loop, and from an arrow to its label
+# from a disc to the label of its loop, and from an arrow to its label
+LOOP = 37.0
+GAP = 5.0
 RED, GREEN, BLUE = bytes.fromhex(MARK.removeprefix("#"))
 NEGATIVE = f"negative/.style={{draw={{rgb,255:red,{RED};green,{GREEN};blue,{BLUE}}}}}"
 
@@ -76,16 +78,19 @@ def tikz(
     places = np.array(automaton_places(wfa))
     lines = _states(wfa, names, places, drawn, weighted) + _arrows(drawn, symbols, places, weighted)
     comments = [r"needs \usepackage{tikz} and \usetikzlibrary{automata}"]
-    if hidden := int((wfa.transitions != 0).sum()) - num_transitions:
+    hidden = int((wfa.transitions != 0).sum()) - num_transitions
+    if hidden:
         comments.append(
             f"{plural(hidden, 'weight')} below {format_significant(smallest)} not drawn"
         )
-    if letters := sorted({letter for letter in "".join(lines) if not letter.isascii()}):
+    letters = sorted({letter for letter in "".join(lines) if not letter.isascii()})
+    if letters:
         listed = " ".join(letters[:MOST_NAMED]) + " …" * (len(letters) > MOST_NAMED)
         comments.append(f"for {listed}: LuaLaTeX or XeLaTeX, with a font that has them")
     is_negative = any(weight < 0 for own in drawn.values() for _, weight in own)
     style = ", ".join(["->", "auto", r"font=\small", *([NEGATIVE] if is_negative else [])])
-    begin, end = rf"\begin{{tikzpicture}}[{style}]", r"\end{tikzpicture}"
+    begin = rf"\begin{{tikzpicture}}[{style}]"
+    end = r"\end{tikzpicture}"
     return "\n".join([*(f"% {comment}" for comment in comments), begin, *lines, end, ""])
 
 
@@ -104,11 +109,13 @@ def _states(
     taken = _angles(drawn, places)
     for state, name in enumerate(names):
         options = ["state"]
-        if begins := initial[state]:
+        begins = initial[state]
+        if begins:
             side = _free_side(taken[state], "left")
             text = _number(begins) if weighted else ""
             options.append(f"initial {side}, initial text={{{text}}}")
-        if (ends := termination[state]) and weighted:
+        ends = termination[state]
+        if ends and weighted:
             side = _free_side(taken[state], "below")
             options.append(f"accepting {side}, accepting text={{{_number(ends)}}}")
         elif ends:
@@ -162,7 +169,8 @@ def _arrows(drawn: Drawn, symbols: Sequence[str], places: FloatArray, weighted: 
             shape.append("loop above" if _loops_above(i, places) else "loop right")
         elif bend := _bend(i, j, drawn, places):
             shape.append(f"bend left={bend}")
-        if (time := times.get((i, j), TIMES[0])) != TIMES[0]:
+        time = times.get((i, j), TIMES[0])
+        if time != TIMES[0]:
             position.append(f"pos={time}")
         edge, node = (f"[{', '.join(options)}] " * bool(options) for options in (shape, position))
         label = r"\\".join(texts)

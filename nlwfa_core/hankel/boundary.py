@@ -54,7 +54,9 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
         raise RecipeError(
             f"boundary symbols are only for prefix and factor statistics; got {statistic!r}"
         )
-    end, words, before = sample.num_symbols, sample.words, int(statistic == "factor")
+    end = sample.num_symbols
+    words = sample.words
+    before = int(statistic == "factor")
     offsets = words.offsets + (1 + before) * np.arange(len(words) + 1)
     symbols = np.full(int(offsets[-1]), end, dtype=np.int64)
     symbols[

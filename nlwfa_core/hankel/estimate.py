@@ -79,7 +79,8 @@ def estimate_hankel(
     limits.check_limit("prefixes × symbols", num_prefixes * basis.num_symbols, "shifted_rows")
     words = sample.words
     # the words to read prefixes from, and the word that each belongs to
-    starts, owners = words, np.arange(len(words))
+    starts = words
+    owners = np.arange(len(words))
     first_positions = words.offsets[:-1] + owners  # a word of length L has L + 1 positions
     if statistic in ("factor", "suffix"):
         owners = np.repeat(owners, words.lengths + 1)
@@ -181,7 +182,8 @@ def _count_whole_rests(words: Words, basis: Basis, occurrences: Occurrences) -> 
     num_left = (words.offsets[1:] + np.arange(len(words)))[owners] - positions
     near = np.flatnonzero(num_left < np.diff(starts)[owners])
     columns = column_of_node[nodes[starts[owners[near]] + num_left[near]]]
-    near, columns = near[columns >= 0], columns[columns >= 0]
+    near = near[columns >= 0]
+    columns = columns[columns >= 0]
     return _summed(rows[near], columns, counts[owners[near]], (num_rows, len(basis.suffixes)))
 
 

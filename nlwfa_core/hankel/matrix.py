@@ -242,7 +242,8 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
         raise RecipeError(f"blocks must hold finite numbers; got {cells[~np.isfinite(cells)][0]}")
     row_of = {word: row for row, word in enumerate(basis.prefixes)}
     shifted = np.empty((len(row_of), basis.num_symbols), dtype=np.int32)
-    rows, most = [*cells[0]], float(np.abs(cells).max())
+    rows = [*cells[0]]
+    most = float(np.abs(cells).max())
     for u, word in enumerate(basis.prefixes):
         for symbol in range(basis.num_symbols):
             row = row_of.get((*word, symbol))

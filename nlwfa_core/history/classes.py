@@ -32,7 +32,8 @@ from .runs import clean
 
 # without those that look like another one, and without vowels, which make words
 LETTERS = "CDFHJKMNPQRTVWXY34679"
-CODE_LENGTH, CODE_ATTEMPTS = 5, 100
+CODE_LENGTH = 5
+CODE_ATTEMPTS = 100
 KEEP_DAYS = 30
 KEEP_SECONDS = KEEP_DAYS * 24 * 3600
 MAX_NAME = 128  # characters of a task's name, and of a place
@@ -41,7 +42,8 @@ REMOVED = (
 )
 # a session with so many members is a class, which no other session pushes out while it is used
 CLASS_SIZE = 5
-IN_USE_SECONDS, IDLE_SECONDS = 3600.0, 24 * 3600.0
+IN_USE_SECONDS = 3600.0
+IDLE_SECONDS = 24 * 3600.0
 JOIN_SECONDS = 60.0  # in which `joins_per_minute` people may join a session
 BATCH = 500  # parameters of one statement
 
@@ -201,7 +203,8 @@ class Classes:
     """
 
     def __init__(self, engine: sa.Engine) -> None:
-        self._engine, self._reading = engine, reading(engine)
+        self._engine = engine
+        self._reading = reading(engine)
 
     def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
         """Open a session and return its code. Delete expired sessions.

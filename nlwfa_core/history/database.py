@@ -33,7 +33,8 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from ..errors import RecipeError
 from ..files import make_directory
 
-FILE, VARIABLE = "history.sqlite", "NLWFA_DATABASE_URL"
+FILE = "history.sqlite"
+VARIABLE = "NLWFA_DATABASE_URL"
 BUSY_SECONDS = 30  # how long a writer in the background waits for others
 PAGE_SECONDS = 3  # how long a page waits for them
 REST_SECONDS = 5.0  # after a page has waited in vain, others do not wait for so long
@@ -228,7 +229,8 @@ def migrate(engine: sa.Engine) -> None:
                 current = set(MigrationContext.configure(connection).get_current_heads())
             if current == newest:
                 return
-            if unknown := current - revisions:
+            unknown = current - revisions
+            if unknown:
                 raise RecipeError(_unknown_revision(engine, min(unknown), sorted(revisions)))
             with _upgrading, engine.begin() as connection:
                 config.attributes["connection"] = connection

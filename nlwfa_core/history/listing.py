@@ -30,7 +30,10 @@ OPTION_WORDS = (("hankel", "statistic"), ("hankel", "transform"), ("learning", "
 TITLE_MIDDLE = run_title("", 0).removesuffix("0")  # between the learner and the rank
 # Limits on a query: each word and each tag is a part of the database's expression, and each file
 # several values in it.
-MAX_SEARCH, MAX_WORDS, MAX_TAGS, MAX_FILES = 200, 20, 100, 200
+MAX_SEARCH = 200
+MAX_WORDS = 20
+MAX_TAGS = 100
+MAX_FILES = 200
 RANK = re.compile(r"\bk\s*=\s*(\d{1,9})\b", re.IGNORECASE)  # as in a run's title
 
 

@@ -21,7 +21,8 @@ import sqlalchemy as sa
 from ..files import make_directory
 from .runs import OWNED, History, RunLabels
 
-SECRET, SECRET_BYTES = "secret", 32
+SECRET = "secret"
+SECRET_BYTES = 32
 
 
 def pseudonym(home: Path, who: str) -> str:

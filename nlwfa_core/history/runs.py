@@ -33,7 +33,9 @@ REASONS = {
     "interrupted": "Its server stopped before the run finished.",
     "cancelled": "The run was cancelled before it finished.",
 }
-MAX_NAME, MAX_TAGS, MAX_TAG = 200, 20, 40
+MAX_NAME = 200
+MAX_TAGS = 20
+MAX_TAG = 40
 
 # The columns of `History.to_frame` before the scores.
 FRAME = (
@@ -138,7 +140,8 @@ def run_of_row(row: Mapping[Any, Any]) -> Run:
 
     Values that are damaged are left out, and the run's message says so.
     """
-    values, is_damaged = dict(row), False
+    values = dict(row)
+    is_damaged = False
     for name, value in row.items():
         try:
             SOUND_VALUES[name].validate_python(value, strict=True)
@@ -212,7 +215,10 @@ class RunLabels:
     ) -> None:
         self.reading = reading(engine)
         self.writing = engine.begin
-        self._table, self._key, self._removed, self._conditions = table, key, removed, conditions
+        self._table = table
+        self._key = key
+        self._removed = removed
+        self._conditions = conditions
 
     def rename(self, key: str, name: str) -> None:
         """Name a run. Raises RecipeError if the name is too long."""

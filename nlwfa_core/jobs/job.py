@@ -165,7 +165,8 @@ class Job:
         while self.followers:
             job = self.followers.popleft()
             if not job.over:
-                job.followers, self.followers = self.followers, deque()
+                job.followers = self.followers
+                self.followers = deque()
                 job.follows = False
                 return job
         return None
@@ -194,8 +195,13 @@ class Job:
 
     def begin(self) -> None:
         """Set the job to running, with the progress of an earlier attempt removed."""
-        self.state, self.started, self.progress, self.points = "running", monotonic(), None, {}
-        self.held, self.waited, self.pace = False, 0.0, Pace()
+        self.state = "running"
+        self.started = monotonic()
+        self.progress = None
+        self.points = {}
+        self.held = False
+        self.waited = 0.0
+        self.pace = Pace()
         self.picture = self.preview = None
         self.report(self.key, self.recipe, self.state)
 
@@ -209,10 +215,13 @@ class Job:
         self.progress = Progress(*message["progress"])
         for stage, step, loss, measure in message["losses"]:
             self.points.setdefault(stage, Points(measure)).add(step, loss)
-        now, held = monotonic(), bool(message.get("held"))
+        now = monotonic()
+        held = bool(message.get("held"))
         if self.held:
             self.waited += now - self.held_since
-        changed, self.held, self.held_since = held != self.held, held, now
+        changed = held != self.held
+        self.held = held
+        self.held_since = now
         if self.progress.loss is not None:
             self.pace.note(self.progress.stage, self.progress.step, self.progress.total, now, held)
         if message.get("picture"):
@@ -224,7 +233,9 @@ class Job:
         """End the job in the given state; does nothing if it has already ended."""
         if not self.over:
             self.seconds = self.seconds_worked
-            self.state, self.message, self.progress = state, message, None
+            self.state = state
+            self.message = message
+            self.progress = None
             self.paused = self.held = False
             self.preview = None
             self.report(self.key, self.recipe, state, message)
@@ -242,7 +253,8 @@ class Job:
         """Return a message for the user if a running job has used up its time, and must be stopped;
         otherwise None.
         """
-        allowed, worked = limits.most("training_seconds"), self.seconds_worked
+        allowed = limits.most("training_seconds")
+        worked = self.seconds_worked
         if self.state != "running" or worked < allowed:
             return None
         return (

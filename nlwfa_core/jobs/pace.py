@@ -39,12 +39,18 @@ class Pace:
         is held after this step.
         """
         if stage != self.stage:
-            self.stage, self.first, self.working, self.end = stage, step, 0.0, None
+            self.stage = stage
+            self.first = step
+            self.working = 0.0
+            self.end = None
         elif not self.held:
             self.working += now - self.newest
         else:
             self.end = None
-        self.step, self.total, self.newest, self.held = step, total, now, held
+        self.step = step
+        self.total = total
+        self.newest = now
+        self.held = held
         if held or self.step - self.first < BASIS_STEPS or self.working < BASIS_SECONDS:
             return
         left = (total - step) * self.working / (step - self.first)

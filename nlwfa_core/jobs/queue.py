@@ -54,10 +54,8 @@ class FairQueue:
                 f"The queue is full, with {plural(len(self), 'run')} waiting (limit "
                 f"{max_queued:,}). Try again later."
             )
-        strangers, room = (
-            sum(map(len, self._strangers.values())),
-            max(1, max_queued // STRANGERS_SHARE),
-        )
+        strangers = sum(map(len, self._strangers.values()))
+        room = max(1, max_queued // STRANGERS_SHARE)
         if not person.is_known and strangers >= room:
             raise RecipeError(
                 "The queue has no room for more people who are not in a class: "
@@ -78,7 +76,8 @@ class FairQueue:
             return max(self._strangers.values(), key=len)[-1]
         num_jobs = len(self._known.get(person.name, ()))
         others = [jobs for name, jobs in self._known.items() if name != person.name]
-        if larger := [jobs for jobs in others if len(jobs) > num_jobs + 1]:
+        larger = [jobs for jobs in others if len(jobs) > num_jobs + 1]
+        if larger:
             return max(larger, key=len)[-1]
         later = [
             jobs

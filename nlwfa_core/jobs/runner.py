@@ -324,14 +324,17 @@ class Runner:
                     f"No more runs can be paused (limit {allowed}). Try again in a minute."
                 )
             job.submitted_by(session)
-            job.paused, job.hold_after, job.touched = True, epochs, monotonic()
+            job.paused = True
+            job.hold_after = epochs
+            job.touched = monotonic()
             self._send(job, {"hold": epochs})
             self._begin_checks()
 
     def play(self, key: str) -> None:
         """Let a paused job continue."""
         with self._changed:
-            if (job := self._jobs.get(key)) is not None and job.paused:
+            job = self._jobs.get(key)
+            if job is not None and job.paused:
                 self._play(job)
 
     def close(self) -> None:
@@ -463,7 +466,8 @@ class Runner:
         if was_in_queue and (following := self._successor(job)):
             self._queue.append(following)
             self._changed.notify_all()
-        if worker := self._send(job, {"cancel": True}):
+        worker = self._send(job, {"cancel": True})
+        if worker:
             _later(CANCEL_SECONDS, self._kill, worker, job)
 
     def _kill(self, worker: WorkerProcess, job: Job) -> None:
@@ -475,7 +479,8 @@ class Runner:
     def _stop_overtime(self, job: Job) -> None:
         """Stop a job whose time is used up; otherwise check again later. Takes the lock."""
         with self._changed:
-            if message := job.overtime:
+            message = job.overtime
+            if message:
                 self._stop(job, "failed", message)
             elif job.state == "running":
                 _later(WATCH_SECONDS, self._stop_overtime, job)
@@ -576,7 +581,8 @@ class Runner:
                 if again:
                     job.begin()
                 worker.start()
-                folder, hold = self._folders.folder(job.key), job.hold_after if job.paused else None
+                folder = self._folders.folder(job.key)
+                hold = job.hold_after if job.paused else None
                 worker.send(
                     {
                         "recipe": job.recipe.to_json(),

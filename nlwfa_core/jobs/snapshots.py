@@ -20,7 +20,8 @@ from ..strings.words import FloatArray
 
 # Significant digits of the largest number in a matrix. Entries of H differ by factors, and their
 # errors are smaller still.
-DIGITS, ENTRY_DIGITS = 4, 7
+DIGITS = 4
+ENTRY_DIGITS = 7
 
 Matrix = tuple[tuple[float, ...], ...]
 

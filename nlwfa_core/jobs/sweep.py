@@ -198,7 +198,10 @@ class _Sweep:
     ) -> None:
         self.new: list[str] = []
         self.failed: dict[str, str] = {}
-        self._recipes, self._home, self._workers, self._recorder = recipes, home, workers, recorder
+        self._recipes = recipes
+        self._home = home
+        self._workers = workers
+        self._recorder = recorder
         self._folders = RunFolders(home / "runs")
         self._deadline = None if seconds is None else monotonic() + seconds
         self._waiting = Waiting(recipes)

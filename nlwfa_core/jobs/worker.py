@@ -139,7 +139,8 @@ class WorkerProcess:
                 self._process.stdin.close()
 
     def kill(self) -> None:
-        if (process := self._process) is not None:
+        process = self._process
+        if process is not None:
             process.kill()
 
     def reap(self) -> None:
@@ -277,8 +278,10 @@ class Outbox:
             self.flush(picture=new_stage)
 
     def flush(self, held: bool = False, picture: bool = False) -> None:
-        latest, losses = self.latest, self.losses
-        self.losses, self.last_sent = [], monotonic()
+        latest = self.latest
+        losses = self.losses
+        self.losses = []
+        self.last_sent = monotonic()
         progress = [latest.stage, latest.step, latest.total, latest.loss, latest.measure]
         self._send(
             {
@@ -300,7 +303,8 @@ class Outbox:
 
     def _take_picture(self, now: bool) -> dict[str, Any] | None:
         """Make a picture as JSON, if one is requested (`now`) or due; otherwise return None."""
-        latest, started = self.latest, monotonic()
+        latest = self.latest
+        started = monotonic()
         if latest.look is None or not (now or started >= self.next_picture):
             return None
         picture = snapshot(latest.stage, latest.step, latest.look(), self.picture)
@@ -313,7 +317,8 @@ class Outbox:
         """Send the last message of a run."""
         if self.losses:
             self.flush()
-        self.latest, self.picture = Progress("", 0, 0), None
+        self.latest = Progress("", 0, 0)
+        self.picture = None
         self._send({"end": state, "message": message})
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -332,7 +337,8 @@ class Trainer:
     """
 
     def __init__(self, inbox: Inbox, outbox: Outbox) -> None:
-        self.inbox, self.outbox = inbox, outbox
+        self.inbox = inbox
+        self.outbox = outbox
         self.bench = Workbench()
         # stage -> how long the run was held during that stage
         self.seconds_held: dict[str, float] = {}
@@ -412,7 +418,8 @@ def run_group(
     if not hasattr(_own, "bench"):
         _own.bench = Workbench()
     bench: Workbench = _own.bench
-    started, folder = monotonic(), Path(home)
+    started = monotonic()
+    folder = Path(home)
     outcomes: dict[str, Outcome] = {}
     for key, text in recipes.items():
         if seconds is not None and monotonic() >= started + seconds:

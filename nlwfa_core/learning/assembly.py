@@ -61,7 +61,8 @@ def as_network(
 
     How its outputs are read follows from how the matrix was counted and transformed.
     """
-    reading, num_symbols = reading_of(hankel), hankel.num_symbols - hankel.num_marks
+    reading = reading_of(hankel)
+    num_symbols = hankel.num_symbols - hankel.num_marks
     output = reading.output_layer(decoder[-1], hankel.basis.suffixes, num_symbols, hankel.bounded)
     return NLWFA(initial, transitions, decoder[:-1], output, *nonlinear, reading)
 

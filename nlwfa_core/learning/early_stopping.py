@@ -39,7 +39,8 @@ class Best(Generic[T]):
     """
 
     def __init__(self, value: T) -> None:
-        self.value, self.loss = value, float("inf")
+        self.value = value
+        self.loss = float("inf")
 
     def offer(self, loss: float, value: Callable[[], T]) -> bool:
         """Store `value()` if `loss` is smaller than all losses before, and return whether it was
@@ -47,7 +48,8 @@ class Best(Generic[T]):
         """
         if not loss < self.loss:  # nan is not smaller
             return False
-        self.value, self.loss = value(), loss
+        self.value = value()
+        self.loss = loss
         return True
 
 

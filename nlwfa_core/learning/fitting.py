@@ -201,7 +201,8 @@ def fit(
     counting = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}
     known = {name for kind in LEARNERS.values() for name in kind.model_fields}
     for name in fields.keys() - known:
-        if advice := did_you_mean(name, MATRIX_FIELDS):
+        advice = did_you_mean(name, MATRIX_FIELDS)
+        if advice:
             raise RecipeError(f"unknown field {name!r}{advice}")
     settings = called_options(LEARNERS, options, rank, fields)
     if isinstance(data, HankelMatrix):
@@ -393,7 +394,8 @@ def _in_alphabet_of(hankel: HankelMatrix, strings: SampleLike, name: str) -> Sam
     sample = as_sample(strings, None if isinstance(strings, Sample) else hankel.alphabet, name)
     if hankel.alphabet is not None:
         sample = sample.in_alphabet(hankel.alphabet, "the Hankel matrix's")
-    if sample.num_symbols != (number := hankel.num_symbols - hankel.num_marks):
+    number = hankel.num_symbols - hankel.num_marks
+    if sample.num_symbols != number:
         raise RecipeError(
             f"the Hankel matrix has {plural(number, 'symbol')}, but {name} has "
             f"{sample.alphabet.summary}"
@@ -414,7 +416,8 @@ def empty_word_messages(hankel: HankelMatrix, is_linear: bool) -> list[str]:
     The row of λ holds the whole strings that are suffixes of the basis, and its column those that
     are prefixes of the basis. An automaton has its initial and final weights from them.
     """
-    row, column = hankel.block[[0]], hankel.block[:, [0]]
+    row = hankel.block[[0]]
+    column = hankel.block[:, [0]]
     empty = [
         name
         for name, entries in (("suffixes", row), ("prefixes", column))

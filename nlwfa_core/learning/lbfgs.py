@@ -24,7 +24,8 @@ LossAt = Callable[[FloatArray], Evaluated]
 CORRECTIONS = 30
 # A step has to lower the loss by the share DECREASE of what the slope promises, and the slope along
 # it to the share SLOPE.
-DECREASE, SLOPE = 1e-4, 0.9
+DECREASE = 1e-4
+SLOPE = 0.9
 # of a line search, after which no step along the direction is found
 MOST_EVALUATIONS = 25
 # A new step lies at least this share of the bracket away from its ends.
@@ -68,7 +69,8 @@ class InverseHessian:
                 array[:size] = array[kept]
             for square in (self.SY, self.YY):
                 square[:size, :size] = square[kept, kept]
-            self.begin, self.end = 0, size
+            self.begin = 0
+            self.end = size
         last = self.end
         self.end += 1
         pairs = slice(self.begin, self.end)
@@ -81,8 +83,11 @@ class InverseHessian:
         if self.is_empty:
             return gradient
         pairs = slice(self.begin, self.end)
-        S, Y = self.S[pairs], self.Y[pairs]
-        R, YY = self.SY[pairs, pairs], self.YY[pairs, pairs]  # of R, only the upper triangle
+        S = self.S[pairs]
+        Y = self.Y[pairs]
+        # of R, only the upper triangle
+        R = self.SY[pairs, pairs]
+        YY = self.YY[pairs, pairs]
         scale = R[-1, -1] / YY[-1, -1]
         u = _solved(R, S @ gradient, trans=0)
         inner = R.diagonal() * u + scale * (YY @ u - Y @ gradient)
@@ -148,7 +153,10 @@ def line_search(
     if not slope < 0:
         return None
     # A share that is too small, its loss and its slope; and one that is too large.
-    low, lowest, steepest, high = 0.0, loss, slope, np.inf
+    low = 0.0
+    lowest = loss
+    steepest = slope
+    high = np.inf
     step = None
     share = 1.0
     for _ in range(MOST_EVALUATIONS):
@@ -164,7 +172,9 @@ def line_search(
             new_slope = float(new_gradient @ direction)
             if new_slope >= SLOPE * slope:
                 break
-            low, lowest, steepest = share, value, new_slope
+            low = share
+            lowest = value
+            steepest = new_slope
             part = 0.5
         part = min(max(part, MARGIN), 1 - MARGIN)
         share = low + part * (high - low) if np.isfinite(high) else 2 * low

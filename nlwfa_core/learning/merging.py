@@ -64,7 +64,8 @@ class PDFATraining:
 
     def __post_init__(self) -> None:
         for name in ("penalty", "min_count", "pseudo_count"):
-            if (value := getattr(self, name)) is not None:
+            value = getattr(self, name)
+            if value is not None:
                 check_at_least(name, value, 0)
 
 
@@ -111,9 +112,11 @@ def fit_pdfa(
     penalties = PENALTIES if training.penalty is None else (training.penalty,)
     min_counts = MIN_COUNTS if training.min_count is None else (training.min_count,)
     if validation is None:
-        penalties, min_counts = penalties[:1], min_counts[:1]
+        penalties = penalties[:1]
+        min_counts = min_counts[:1]
     settings = list(product(penalties, min_counts))
-    best, fewest = None, np.inf
+    best = None
+    fewest = np.inf
     for step, (penalty, min_count) in enumerate(settings, 1):
         counts, targets = _Merging(tree, train, penalty, min_count).run(max_states, cancelled)
         model = _automaton(counts, targets, training.pseudo_count)
@@ -122,7 +125,8 @@ def fit_pdfa(
         if validation:
             bits = _bits(model, validation)
         if best is None or bits < fewest * (1 - NEARLY_EQUAL):
-            best, fewest = model, bits
+            best = model
+            fewest = bits
     assert best is not None
     return best
 
@@ -197,7 +201,8 @@ def _checked_tree(train: Sample, max_states: int) -> Trie:
             "the sample has no strings: there is no prefix tree whose states could be merged"
         )
     tree = Trie.of(train.words, train.num_symbols)
-    if (size := tree.num_nodes * (train.num_symbols + 1)) > MAX_CELLS:
+    size = tree.num_nodes * (train.num_symbols + 1)
+    if size > MAX_CELLS:
         raise RecipeError(
             "state merging needs a table of prefixes × (symbols + 1) with at most "
             f"{MAX_CELLS:,} cells; "
@@ -252,7 +257,8 @@ class _Merging:
     """
 
     def __init__(self, tree: Trie, train: Sample, penalty: float, min_count: int) -> None:
-        self.penalty, self.min_count = penalty, min_count
+        self.penalty = penalty
+        self.min_count = min_count
         self.children = np.full((tree.num_nodes, train.num_symbols), -1)
         self.children[tree.parent[1:], tree.symbol[1:]] = np.arange(1, tree.num_nodes)
         self.counts = np.zeros((tree.num_nodes, train.num_symbols + 1))
@@ -282,7 +288,8 @@ class _Merging:
         grows; their children; the state and the symbol that lead to the candidate; its gains; and
         the state into which it is merged (None: it becomes one).
         """
-        states, is_state = [0], np.zeros(len(self.counts), dtype=bool)
+        states = [0]
+        is_state = np.zeros(len(self.counts), dtype=bool)
         is_state[0] = True
         while True:
             check_cancelled(cancelled)
@@ -294,7 +301,8 @@ class _Merging:
                 break
             totals = self.counts[candidates[new]].sum(axis=1)
             position = new[totals.argmax()]
-            candidate, total = int(candidates[position]), float(totals.max())
+            candidate = int(candidates[position])
+            total = float(totals.max())
             # A candidate with a small count never becomes a state, so all it has is compared.
             gains = self._gains(states, candidate, self.min_count if total >= self.min_count else 0)
             best = int((gains >= gains.max() - NEARLY_EQUAL * max(abs(gains.max()), 1)).argmax())
@@ -316,12 +324,11 @@ class _Merging:
         into it.
         """
         num_nodes, num_symbols = self.children.shape
-        rows, into, nodes = (
-            np.arange(len(states)),
-            np.array(states),
-            np.full(len(states), candidate),
-        )
-        moved_keys, moved_nodes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        rows = np.arange(len(states))
+        into = np.array(states)
+        nodes = np.full(len(states), candidate)
+        moved_keys = np.empty(0, dtype=np.int64)
+        moved_nodes = np.empty(0, dtype=np.int64)
         levels = []
         while len(nodes):
             levels.append(_Fold(rows, into, nodes))
@@ -330,8 +337,11 @@ class _Merging:
             nodes = children[parents, symbols]
             if min_count:
                 large = self.counts[nodes].sum(axis=1) >= min_count
-                parents, symbols, nodes = parents[large], symbols[large], nodes[large]
-            rows, above = rows[parents], into[parents]
+                parents = parents[large]
+                symbols = symbols[large]
+                nodes = nodes[large]
+            rows = rows[parents]
+            above = into[parents]
             into = self.children[above, symbols]
             # The candidate is about to be replaced by the state.
             into = np.where(into == candidate, np.array(states)[rows], into)
@@ -342,21 +352,23 @@ class _Merging:
                 missing, keys = missing[into[missing] < 0], keys[into[missing] < 0]
                 own, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
                 into[missing] = nodes[missing[firsts]][inverse]
-                moved_keys, moved_nodes = (
-                    np.concatenate((moved_keys, own)),
-                    np.concatenate((moved_nodes, nodes[missing[firsts]])),
-                )
+                moved_keys = np.concatenate((moved_keys, own))
+                moved_nodes = np.concatenate((moved_nodes, nodes[missing[firsts]]))
                 order = np.argsort(moved_keys)
-                moved_keys, moved_nodes = moved_keys[order], moved_nodes[order]
+                moved_keys = moved_keys[order]
+                moved_nodes = moved_nodes[order]
             merged = into != nodes  # a node that is moved takes its children along
-            rows, into, nodes = rows[merged], into[merged], nodes[merged]
+            rows = rows[merged]
+            into = into[merged]
+            nodes = nodes[merged]
         return _Fold(*(np.concatenate(parts) for parts in zip(*levels, strict=True)))
 
     def _gains(self, states: list[int], candidate: int, min_count: int) -> FloatArray:
         """Compute penalty · (parameters removed) − (loss of log-likelihood) of merging the
         candidate into each state.
         """
-        fold, num_nodes = self._fold(states, candidate, min_count), len(self.counts)
+        fold = self._fold(states, candidate, min_count)
+        num_nodes = len(self.counts)
         keys, inverse = np.unique(fold.states * num_nodes + fold.into, return_inverse=True)
         owners, into = np.divmod(keys, num_nodes)
         counts: FloatArray = self.counts[into]

@@ -45,7 +45,9 @@ CONVERGED_EPOCHS = 4000
 LIKELIHOOD_EPOCHS = 40
 # How many starts of the two steps are tried if the number is left to the rank: networks of few
 # states end in minima that depend on the start.
-BY_RANK, FEW_STATES, STARTS_OF_FEW_STATES = 0, 10, 6
+BY_RANK = 0
+FEW_STATES = 10
+STARTS_OF_FEW_STATES = 6
 # Validation strings choose among the starts whose error on the rows of H is at most this many times
 # the smallest: what they say about the next symbols does not hold for a string's weight.
 NEAR_BEST = 1.5
@@ -70,7 +72,8 @@ LBFGS_DEPENDENT = (
 )
 
 # The shares of the labels that a classifier begins with.
-COUNTS, UNIFORM = "counts", "uniform"
+COUNTS = "counts"
+UNIFORM = "uniform"
 PRIORS = {
     COUNTS: "the labels' shares of the training strings",
     UNIFORM: "the same for all labels",

@@ -104,7 +104,9 @@ class _LogLikelihood(torch.autograd.Function):
             torch.zeros_like(columns) if differentiated else None,
         )
         for part, chosen in blocks(rows, len(hidden), SCORES_PER_BLOCK // columns.shape[1]):
-            row, symbol, weight = rows[chosen] - part.start, symbols[chosen], weights[chosen]
+            row = rows[chosen] - part.start
+            symbol = symbols[chosen]
+            weight = weights[chosen]
             scores = hidden[part] @ columns
             if softmax:
                 scores -= scores.amax(dim=1, keepdim=True)
@@ -112,7 +114,8 @@ class _LogLikelihood(torch.autograd.Function):
                 values = scores.exp_()
                 sums = values.sum(dim=1)
                 total += weight @ (followed - sums.log()[row])
-                pulls, shares = weight, weight
+                pulls = weight
+                shares = weight
             else:
                 values = scores.abs()
                 sums = values.sum(dim=1) + torch.finfo(scores.dtype).tiny

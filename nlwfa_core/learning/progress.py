@@ -33,9 +33,12 @@ NOTHING_LEFT = 1e-10
 # Relative losses below this, negative ones too, are drawn here on a logarithmic axis.
 LOWEST_LOSS = 1e-15
 # States of a training.
-EXACT, COMPLETE, BY_VALIDATION = "exact", "finished", "by validation"
+EXACT = "exact"
+COMPLETE = "finished"
+BY_VALIDATION = "by validation"
 # The optimiser ended it before a stationary point; and its epochs did, or it diverged.
-STOPPED, UNFINISHED = "stopped", "not finished"
+STOPPED = "stopped"
+UNFINISHED = "not finished"
 UNKNOWN = "–"
 # How many states are shown during training: those of the first rows, because the most frequent
 # prefixes come first in a basis.
@@ -44,7 +47,9 @@ MAX_SHOWN = 100
 
 # How much of the auto-encoder is drawn during training: the first rows and columns of H, if no
 # layer has more units than this.
-NETWORK_ROWS, NETWORK_COLUMNS, MOST_UNITS = 24, 16, 40
+NETWORK_ROWS = 24
+NETWORK_COLUMNS = 16
+MOST_UNITS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +241,8 @@ class TrainingLog:
             return "not trained"
         if self.state == BY_VALIDATION:
             return "the best epoch is kept"
-        first, best = float(self.losses[0]), self.minimised_loss
+        first = float(self.losses[0])
+        best = self.minimised_loss
         change = (
             f"the last {plural(min(self.epochs, WINDOW), 'epoch')} lowered the loss by "
             f"{percentage(self.decrease)}"

@@ -94,10 +94,12 @@ class Network(nn.Module):
         outputs = []
         for size, gates in zip(sizes, inputs, strict=True):
             if size < len(hidden):  # some strings have ended
-                hidden, cell = hidden[:size], cell[:size]
+                hidden = hidden[:size]
+                cell = cell[:size]
             from_state = linear(hidden, carried, carried_bias)
             if self.kind == "GRU":
-                of_symbol, of_state = gates.unsafe_chunk(3, 1), from_state.unsafe_chunk(3, 1)
+                of_symbol = gates.unsafe_chunk(3, 1)
+                of_state = from_state.unsafe_chunk(3, 1)
                 reset = of_state[0].add_(of_symbol[0]).sigmoid_()
                 update = of_state[1].add_(of_symbol[1]).sigmoid_()
                 new = of_symbol[2].add(of_state[2].mul_(reset)).tanh_()
@@ -291,7 +293,8 @@ def seconds_per_update(
         network, optimizer = _initial(train.num_symbols, kind, num_states, training)
         drawn = batches(train, np.random.default_rng(training.seed))
         _update(network, optimizer, next(drawn))  # the first one allocates memory
-        started, number = timer(), 0
+        started = timer()
+        number = 0
         for batch in islice(drawn, TIMED_UPDATES):
             _update(network, optimizer, batch)
             number += 1

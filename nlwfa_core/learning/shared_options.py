@@ -141,7 +141,8 @@ class LearnerOptions(Record):
     @classmethod
     def unknown_field(cls, name: str) -> RecipeError:
         """Make the error for a field that the record does not have."""
-        if needs := needed_learners(cls.registry, name, cls):
+        needs = needed_learners(cls.registry, name, cls)
+        if needs:
             return NoEffect(name, {"learner": cls.name()}, needs)
         return super().unknown_field(name)
 

@@ -84,9 +84,13 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
     if not np.isfinite(block.data).all():
         raise RecipeError("the Hankel matrix has an entry that is not a finite number")
     k = min(rank, *block.shape)
-    left, right = np.zeros((block.shape[0], k)), np.zeros((block.shape[1], k))
-    parts, solved = _parts(block), list[tuple[FloatArray, FloatArray, FloatArray]]()
-    values, owners, numbers = np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    left = np.zeros((block.shape[0], k))
+    right = np.zeros((block.shape[1], k))
+    parts = _parts(block)
+    solved = list[tuple[FloatArray, FloatArray, FloatArray]]()
+    values = np.empty(0)
+    owners = np.empty(0, dtype=np.int64)
+    numbers = np.empty(0, dtype=np.int64)
     for part in parts:
         # No singular value of a part is above its norm, and the parts that follow have smaller
         # ones.
@@ -134,22 +138,22 @@ def _parts(block: sparse.csr_array) -> list[_Part]:
         cells.data[filled],
         (index[filled].astype(np.int64) for index in cells.coords),
     )
-    num_rows, size = block.shape[0], sum(block.shape)
+    num_rows = block.shape[0]
+    size = sum(block.shape)
     links = sparse.coo_array(
         (np.ones(len(data), dtype=np.int8), (rows, num_rows + columns)), shape=(size, size)
     )
     number, label = connected_components(links, directed=False)
-    members, order = np.argsort(label, kind="stable"), np.argsort(label[rows], kind="stable")
+    members = np.argsort(label, kind="stable")
+    order = np.argsort(label[rows], kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(label, minlength=number))))
     bounds = np.concatenate(([0], np.cumsum(np.bincount(label[rows], minlength=number))))
     local = np.empty(size, dtype=np.int64)
     local[members] = np.arange(size) - starts[label[members]]  # index within the part, rows first
     parts = []
     for part in np.flatnonzero(np.diff(bounds)).tolist():
-        inside, entries = (
-            members[starts[part] : starts[part + 1]],
-            order[bounds[part] : bounds[part + 1]],
-        )
+        inside = members[starts[part] : starts[part + 1]]
+        entries = order[bounds[part] : bounds[part + 1]]
         height = int(np.searchsorted(inside, num_rows))
         shape = height, len(inside) - height
         own_cells = sparse.coo_array(
@@ -173,7 +177,8 @@ def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatAr
     """
     smaller = min(block.shape)
     # one more, to see whether the last value equals the next one
-    k, size = min(rank, smaller), rank + 1
+    k = min(rank, smaller)
+    size = rank + 1
     while True:
         if block.shape[0] * block.shape[1] <= DENSE_CELLS or 3 * size > smaller:
             U, D, Vt = np.linalg.svd(block.toarray(), full_matrices=False)
@@ -193,7 +198,9 @@ def _decomposed(block: sparse.coo_array, rank: int) -> tuple[FloatArray, FloatAr
         equal = np.flatnonzero(clusters == cluster)
         turn = _canonical(V[:, equal])
         U[:, equal], V[:, equal] = U[:, equal] @ turn, V[:, equal] @ turn
-    U, D, V = U[:, :k], D[:k], V[:, :k]
+    U = U[:, :k]
+    D = D[:k]
+    V = V[:, :k]
     sizes = np.abs(V)
     largest = (sizes >= NEARLY_ONE * sizes.max(axis=0)).argmax(axis=0)
     signs = np.where(V[largest, np.arange(k)] < 0, -1.0, 1.0)
@@ -226,7 +233,8 @@ def _canonical(V: FloatArray) -> FloatArray:
     >>> np.abs(V @ _canonical(V)).round(12).tolist()
     [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
     """
-    left, turn = V.copy(), np.empty((V.shape[1], V.shape[1]))
+    left = V.copy()
+    turn = np.empty((V.shape[1], V.shape[1]))
     for column in range(V.shape[1]):
         sizes = np.linalg.norm(left, axis=1)
         nearest = int((sizes >= NEARLY_ONE * sizes.max()).argmax())
@@ -243,7 +251,8 @@ def _largest(block: sparse.csr_array, k: int) -> tuple[FloatArray, FloatArray, F
     """
     tall = block.shape[0] >= block.shape[1]
     X = block if tall else block.T.tocsr()
-    transposed, width = X.T.tocsr(), X.shape[1]
+    transposed = X.T.tocsr()
+    width = X.shape[1]
     gram = LinearOperator(
         (width, width), matvec=lambda vector: transposed @ (X @ vector), dtype=np.float64
     )
@@ -284,7 +293,8 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     prefixes, symbols = np.divmod(pairs, hankel.num_symbols)
     order = np.argsort(symbols, kind="stable")
     bounds = np.searchsorted(symbols[order], np.arange(hankel.num_symbols + 1)).tolist()
-    left, right = inverse[prefixes[order]], rows[hankel.shifted.ravel()[pairs[order]]]
+    left = inverse[prefixes[order]]
+    right = rows[hankel.shifted.ravel()[pairs[order]]]
     transitions = np.stack(
         [left[start:end].T @ right[start:end] for start, end in pairwise(bounds)]
     )
@@ -321,7 +331,8 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
     _, firsts, classes = np.unique(hankel.row_classes, return_index=True, return_inverse=True)
     counts = np.bincount(classes, weights=hankel.row_weights)
     rows = sparse.csr_array(sparse.diags_array(np.sqrt(counts)) @ hankel.matrix[firsts])
-    svd, squared_norm = truncated_svd(rows, rank), float(rows.data @ rows.data)
+    svd = truncated_svd(rows, rank)
+    squared_norm = float(rows.data @ rows.data)
     if not squared_norm:
         raise RecipeError(
             "the Hankel matrix has no entry other than zero: there is nothing to factorise"
@@ -366,7 +377,8 @@ def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     k = max(1, min(rank, svd.numerical_rank))
     V = svd.right[:, :k]
     rows = hankel.matrix @ V  # (num_rows, k)
-    before, weights = rows[: hankel.num_prefixes], hankel.row_weights
+    before = rows[: hankel.num_prefixes]
+    weights = hankel.row_weights
     maps = np.zeros((mapped_rows(hankel).shape[1], k, k))
     # prefixes of different parts share no state: exact zeros stay exact
     for part in np.unique(svd.parts[:k]):

@@ -125,13 +125,15 @@ def num_parameters(model: Model | HasModel) -> int:
 
 def _of_automaton(model: WFA) -> int:
     """Count the free parameters of a WFA, as `num_parameters` says."""
-    A, ends = model.transitions, model.termination
+    A = model.transitions
+    ends = model.termination
     emissions = A.sum(axis=2)  # (num_symbols, num_states)
     totals = emissions.sum(axis=0)  # (num_states,)
     sums = np.append(totals + ends, model.initial.sum())
     least = min(part.min(initial=0) for part in (model.initial, A, ends))
     if not (least >= 0 and np.abs(sums - 1).max() <= SUM_ERROR):
-        k, num_symbols = model.num_states, model.num_symbols
+        k = model.num_states
+        num_symbols = model.num_symbols
         is_normalised = abs(model.total_weight() - 1) <= SUM_ERROR
         return k**2 * (num_symbols - 1) + 2 * k - is_normalised
     moves = A.sum(axis=0) / np.where(totals > 0, totals, 1)[:, None]

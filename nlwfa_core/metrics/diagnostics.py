@@ -161,7 +161,8 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
         ("wer", "WER, NDCG@5 and bits per symbol are"),
         ("total_variation", "the total variation is"),
     ):
-        if reason := scores.why_undefined(field):
+        reason = scores.why_undefined(field)
+        if reason:
             warnings.append(f"{names[0].upper()}{names[1:]} undefined: {reason}.")
     return Diagnostics(
         spectral_radius=model.spectral_radius if isinstance(model, WFA) else None,
@@ -194,7 +195,9 @@ def _short_words(num_symbols: int, max_summed: int) -> tuple[Words, list[int]]:
     """List all strings of length 0, of length 1, and so on, and the number of strings of each
     length.
     """
-    parts, length, symbols_left = [], 0, max_summed
+    parts = []
+    length = 0
+    symbols_left = max_summed
     while symbols_left >= 0:
         number = num_symbols**length
         digits = np.arange(number)[:, None] // num_symbols ** np.arange(length)[::-1] % num_symbols

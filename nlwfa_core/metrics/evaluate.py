@@ -43,7 +43,8 @@ def next_symbol_score(
     scores that depend only on the order of symbols. `truth` is that of `score_next`.
     """
     model = extended(model, used_alphabet(test))
-    if (alphabet := alphabet_of(model)) is not None:
+    alphabet = alphabet_of(model)
+    if alphabet is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     trie = Trie.of(test.words, model.num_symbols)
     return score_next(scaled_next_scores(model, trie)[0], trie, test.counts, floor, truth)
@@ -54,7 +55,8 @@ def bits_per_symbol(model: Model, test: Sample) -> float:
     symbols need little memory.
     """
     model = extended(model, used_alphabet(test))
-    if (alphabet := alphabet_of(model)) is not None:
+    alphabet = alphabet_of(model)
+    if alphabet is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     bits = 0.0
     for rows, trie in batches(test.words, model.num_symbols):
@@ -144,12 +146,11 @@ def outputs_on(
     Returns `outputs` (num_words,): f(x). `log2_outputs` (num_words,), or None: log₂ |f(x)|; None if
     the model does not compute logarithms, and no output is too small for float64.
     """
-    trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
+    trie = test.trie(model.num_symbols)
+    ends = test.ends(model.num_symbols)
     if ends is None or not isinstance(model, SharedModel):
-        weights, logs = (
-            model.weights(test.words),
-            model.log2_weights(test.words) if isinstance(model, LogModel) else None,
-        )
+        weights = model.weights(test.words)
+        logs = model.log2_weights(test.words) if isinstance(model, LogModel) else None
         if (
             isinstance(model, ScaledModel)
             and logs is not None

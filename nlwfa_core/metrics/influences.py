@@ -80,8 +80,10 @@ def margins(first: FloatArray, second: FloatArray, counts: IntArray) -> FloatArr
 def _of_total_variation(model: StringScores) -> FloatArray:
     """Differentiate `StringScores._total_variation` at the draws of the test strings."""
     rows = np.where(model.rows > 0, model.rows, 1.0)
-    target, output = model.target / rows, model.output / rows
-    target, output = target / target.sum(), output / output.sum()
+    target = model.target / rows
+    output = model.output / rows
+    target = target / target.sum()
+    output = output / output.sum()
     sign = np.sign(target - output)
     by_weight = (np.abs(target - output) - target * (sign @ target) + output * (sign @ output)) / 2
     derivatives: FloatArray = by_weight * model.draw_weights / model.counts

@@ -68,15 +68,18 @@ SCORES_WITH_INTERVALS = (
 COUNTS = ("num_zero", "num_negative", "num_nonfinite", "num_impossible")
 # Resamples: (number + 1) · 2.5 % is a whole number, so an end of a 95 % interval is one of the
 # resamples.
-NUM_RESAMPLES, FEW_RESAMPLES = 1_999, 199
+NUM_RESAMPLES = 1_999
+FEW_RESAMPLES = 199
 MANY_STRINGS = 100_000  # from here on there are few resamples
 MAX_RESAMPLES = 100_000
 # Confidence of intervals that a person may ask for. With fewer resamples than `least_resamples` an
 # interval is too narrow.
-LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+LEAST_CONFIDENCE = 0.5
+MOST_CONFIDENCE = 0.999
 # Scores that differ by no more than this, relative to the larger one and in addition, differ by
 # rounding errors.
-SAME_SCORE, SMALLEST_DIFFERENCE = 1e-9, 1e-12
+SAME_SCORE = 1e-9
+SMALLEST_DIFFERENCE = 1e-12
 CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
 # Distinct strings up to which the skewness of a score is measured by leaving out each string. With
 # more, it hardly matters.
@@ -241,7 +244,8 @@ class StringScores:
 
     def _next_scores(self, draws: FloatArray) -> dict[str, FloatArray]:
         sums = _sums(draws, self.next_symbols)
-        number, symbols = sums["num_predictions"], sums["num_symbols"]
+        number = sums["num_predictions"]
+        symbols = sums["num_symbols"]
         scores = {
             "wer": 1 - sums["right"] / number,
             "bits_per_symbol": sums["bits"] / number,
@@ -352,7 +356,8 @@ def string_scores(
     test = as_test_set(test, alphabet_of(model))
     words = test.sample.words  # before they get the numbers of a model's alphabet
     model, test = over_one_alphabet(model, test)
-    trie, ends = test.trie(model.num_symbols), test.ends(model.num_symbols)
+    trie = test.trie(model.num_symbols)
+    ends = test.ends(model.num_symbols)
     number = np.full(trie.num_nodes, -1)
     number[trie.ends] = np.arange(len(trie.ends))
     if ends is None or (number[ends] < 0).any():
@@ -377,10 +382,12 @@ def string_scores(
     }
     is_finite = bool(np.isfinite(weights).all())
     if not is_finite:  # no score of whole strings is defined
-        weights, logs = np.ones(len(weights)), None
+        weights = np.ones(len(weights))
+        logs = None
     error = None if test.true_weights is None else np.abs(weights - test.true_weights)
     if floor:
-        weights, logs = shares(magnitudes(weights, logs), floor), None
+        weights = shares(magnitudes(weights, logs), floor)
+        logs = None
 
     def per_draw(rows: FloatArray) -> FloatArray:
         """Sum over the rows of T that hold each distinct string, and divide by the number of its
@@ -391,7 +398,8 @@ def string_scores(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         log2 = np.log2(np.abs(weights)) if logs is None else logs
-        log2 = log2 - (largest if np.isfinite(largest := float(log2.max())) else 0.0)
+        largest = float(log2.max())
+        log2 = log2 - (largest if np.isfinite(largest) else 0.0)
         outputs = np.exp2(log2)
         log2_normaliser = None if test.target_is_true else float(np.log2(outputs.sum()))
         entropy = np.where(test.target > 0, -test.target * np.log2(test.target), 0.0)
@@ -432,7 +440,8 @@ def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Flo
     )
     sums = dict(zip(columns, (draws @ finite).T, strict=True))
     for name, column in columns.items():
-        if (infinite := np.isinf(column)).any():
+        infinite = np.isinf(column)
+        if infinite.any():
             sums[name] = np.where(draws @ infinite.astype(np.float64) > 0, np.inf, sums[name])
     return sums
 
@@ -525,7 +534,8 @@ def intervals(
             if field not in COUNTS
         }
     (resampled,) = _resampled((model,), num_resamples, seed)
-    estimates, left_out = model.estimates, _left_out(model)
+    estimates = model.estimates
+    left_out = _left_out(model)
     return {
         field: score_interval(
             values, estimates[field], left_out.get(field), model.counts, confidence
@@ -604,7 +614,8 @@ def paired_differences(
             "a paired difference needs two models that are scored on the same test strings"
         )
     check_between("confidence", confidence, 0, 1)
-    estimates, other_estimates = first.estimates, second.estimates
+    estimates = first.estimates
+    other_estimates = second.estimates
     known = {
         field: float(difference(estimates[field], other_estimates[field]))
         for field in estimates
@@ -617,7 +628,8 @@ def paired_differences(
         _check_resamples(num_resamples, seed)
         return differences
     one, other = _resampled((first, second), num_resamples, seed)
-    left_out, other_left_out = _left_out(first), _left_out(second)
+    left_out = _left_out(first)
+    other_left_out = _left_out(second)
     for field in one.keys() & other.keys():
         without = difference(left_out[field], other_left_out[field]) if left_out else None
         values = difference(one[field], other[field])
@@ -750,7 +762,8 @@ def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[Float
     Yields an array (size of the block, num_distinct): one row per resample, which sums to the sum
     of the counts. The size of the blocks does not change the numbers.
     """
-    rng, total = np.random.default_rng(seed), int(counts.sum())
+    rng = np.random.default_rng(seed)
+    total = int(counts.sum())
     block = max(1, CELLS_AT_ONCE // max(len(counts), 1))
     for start in range(0, num_resamples, block):
         size = min(block, num_resamples - start)
@@ -819,7 +832,8 @@ def _interval(
     """
     if math.isnan(estimate) or np.isnan(values).any():
         return Interval(estimate, math.nan, math.nan)
-    ordered, number = np.sort(values), len(values)
+    ordered = np.sort(values)
+    number = len(values)
     tail = (1 - confidence) / 2
     below, above = _bca_tails(
         float((values < estimate).mean() + (values == estimate).mean() / 2),
@@ -848,7 +862,8 @@ def _bca_tails(
     """
     if share_below == 0.5 and acceleration == 0:
         return tail, tail
-    normal, bias = NormalDist(), _quantile(share_below, number)
+    normal = NormalDist()
+    bias = _quantile(share_below, number)
     ends = []
     for quantile in (normal.inv_cdf(tail), -normal.inv_cdf(tail)):
         stretched = 1 - acceleration * (bias + quantile)

@@ -110,15 +110,15 @@ def score_next(
     truth : array, shape (num_nodes, num_symbols + 1), optional
         The true probabilities of what follows each prefix; rows sum to 1.
     """
-    begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
-    num_predictions, num_ends = int(begins.sum()), int(ends.sum())
+    begins = trie.prefix_counts(counts)
+    ends = trie.end_counts(counts)
+    num_predictions = int(begins.sum())
+    num_ends = int(ends.sum())
     guesses = _Guesses.of(scores, floor)
-    magnitudes, normaliser, likeliest, inner = (
-        guesses.magnitudes,
-        guesses.normaliser,
-        guesses.likeliest,
-        guesses.inner,
-    )
+    magnitudes = guesses.magnitudes
+    normaliser = guesses.normaliser
+    likeliest = guesses.likeliest
+    inner = guesses.inner
     num_likeliest = np.count_nonzero(likeliest, axis=1)
     right = _followed(likeliest, trie, begins, ends) / np.maximum(num_likeliest, 1)
     right_inner = _followed(inner, trie, begins, ends) / np.maximum(
@@ -182,8 +182,10 @@ def _total_bits(
 
     `magnitudes` and `normaliser` (num_nodes, num_symbols + 1) and (num_nodes,): as in `_Guesses`.
     """
-    begins, ends = trie.prefix_counts(counts), trie.end_counts(counts)
-    parents, symbols = trie.parent[1:], trie.symbol[1:]
+    begins = trie.prefix_counts(counts)
+    ends = trie.end_counts(counts)
+    parents = trie.parent[1:]
+    symbols = trie.symbol[1:]
     # score of what followed
     followed = np.concatenate((magnitudes[parents, symbols], magnitudes[:, -1]))
     total = np.concatenate((normaliser[parents], normaliser))
@@ -200,7 +202,9 @@ def _total_inner_bits(magnitudes: FloatArray, trie: Trie, begins: IntArray) -> f
 def _bits(followed: FloatArray, total: FloatArray, times: IntArray) -> tuple[float, int]:
     """Add up −log₂ (followed / total), each so many times, and count how often `followed` is 0."""
     observed = times > 0
-    followed, total, times = followed[observed], total[observed], times[observed]
+    followed = followed[observed]
+    total = total[observed]
+    times = times[observed]
     impossible = followed == 0
     if not (np.isfinite(followed).all() and np.isfinite(total).all()):
         bits = float("nan")
@@ -244,7 +248,8 @@ def score_next_by_string(
     the parameters.
     """
     guesses = _Guesses.of(scores, floor)
-    parents, symbols = trie.parent[1:], trie.symbol[1:]
+    parents = trie.parent[1:]
+    symbols = trie.symbol[1:]
     share = guesses.likeliest / np.maximum(np.count_nonzero(guesses.likeliest, axis=1), 1)[:, None]
     share_inner = guesses.inner / np.maximum(np.count_nonzero(guesses.inner, axis=1), 1)[:, None]
     gains = np.zeros(scores.shape)  # of each symbol, if it is what follows
@@ -314,12 +319,14 @@ class _Guesses:
         check_floor(floor)
         with np.errstate(invalid="ignore", over="ignore"):
             magnitudes = np.abs(scores)
-            ranked, largest = scores, magnitudes.max(axis=1)
+            ranked = scores
+            largest = magnitudes.max(axis=1)
             if not np.isfinite(largest).all():
                 ranked = np.where(np.isnan(scores), -np.inf, scores)
                 largest = np.where(np.isfinite(magnitudes), magnitudes, 0).max(axis=1)
             tolerance = RELATIVE_ERROR * largest
-            likeliest, inner = highest(ranked, tolerance), highest(ranked[:, :-1], tolerance)
+            likeliest = highest(ranked, tolerance)
+            inner = highest(ranked[:, :-1], tolerance)
             if floor:
                 probabilities = next_distributions(magnitudes)
                 probabilities[np.isnan(magnitudes).any(axis=1)] = 0.0
@@ -339,11 +346,9 @@ class _Guesses:
         """
         size = min(TOP, self.ranked.shape[1])
         summed = np.concatenate(([0.0], np.cumsum(discounts(size))))
-        left, equal, rank = (
-            self.ranked.copy(),
-            self.likeliest,
-            np.zeros(len(self.ranked), dtype=np.int64),
-        )
+        left = self.ranked.copy()
+        equal = self.likeliest
+        rank = np.zeros(len(self.ranked), dtype=np.int64)
         groups = []
         while True:
             number = np.count_nonzero(equal, axis=1)

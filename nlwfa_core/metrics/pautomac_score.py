@@ -293,9 +293,11 @@ def divergence(
             pautomac_score(outputs, target, floor, log2_outputs=log2_outputs).log2 - least, 0.0
         )
     )
-    true, model = shares(target), shares(magnitudes(outputs, log2_outputs), floor)
+    true = shares(target)
+    model = shares(magnitudes(outputs, log2_outputs), floor)
     if distinct is not None:
-        true, model = shares(true[distinct]), shares(model[distinct])
+        true = shares(true[distinct])
+        model = shares(model[distinct])
     if not model.any():
         return Divergence(kl, math.nan)
     return Divergence(kl, float(np.abs(true - model).sum() / 2))

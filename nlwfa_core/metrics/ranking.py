@@ -75,11 +75,14 @@ class Targets:
     def __post_init__(self) -> None:
         check_fields(self)
         for name in ("symbols", "probabilities", "offsets", "best_gains"):
-            if (shape := getattr(self, name).shape) != (getattr(self, name).size,):
+            shape = getattr(self, name).shape
+            if shape != (getattr(self, name).size,):
                 raise RecipeError(
                     f"the {name} of targets must be one-dimensional; got an array of shape {shape}"
                 )
-        pairs, rows, offsets = len(self.symbols), len(self.best_gains), self.offsets
+        pairs = len(self.symbols)
+        rows = len(self.best_gains)
+        offsets = self.offsets
         if (
             len(self.probabilities) != pairs
             or len(offsets) != rows + 1
@@ -180,11 +183,9 @@ class Prefixes:
 
         Targets may be symbols that it does not have: these get the numbers after it.
         """
-        words, old_alphabet, symbols = (
-            self.words.in_alphabet(alphabet, owner),
-            self.words.alphabet,
-            self.targets.symbols,
-        )
+        words = self.words.in_alphabet(alphabet, owner)
+        old_alphabet = self.words.alphabet
+        symbols = self.targets.symbols
         if words is self.words or old_alphabet is None or alphabet is None:
             return self
         index = {symbol: number for number, symbol in enumerate(alphabet.symbols)}
@@ -261,10 +262,8 @@ def rank_finite(model: Model, prefixes: Words, count: int = TOP) -> tuple[IntArr
     """Return the ranking of `rank_next`, and the number of distinct prefixes with a score that is
     not finite.
     """
-    words, num_next = (
-        prefixes.in_alphabet(alphabet_of(model), MODELS_ALPHABET),
-        model.num_symbols + 1,
-    )
+    words = prefixes.in_alphabet(alphabet_of(model), MODELS_ALPHABET)
+    num_next = model.num_symbols + 1
     ranking = np.empty((len(words), min(count, num_next)), dtype=np.int64)
     num_nonfinite = 0
     for rows, trie in batches(words, model.num_symbols):
@@ -282,11 +281,9 @@ def _ranked(scores: FloatArray, count: int) -> IntArray:
     """
     left = np.where(np.isnan(scores), -np.inf, scores)
     ranking = np.empty((len(scores), count), dtype=np.int64)
-    equal, unranked, rows = (
-        np.zeros(scores.shape, dtype=bool),
-        np.ones(scores.shape, dtype=bool),
-        np.arange(len(scores)),
-    )
+    equal = np.zeros(scores.shape, dtype=bool)
+    unranked = np.ones(scores.shape, dtype=bool)
+    rows = np.arange(len(scores))
     for rank in range(count):
         # rows whose equal scores are all ranked: find the next ones
         done = np.flatnonzero(~equal.any(axis=1))

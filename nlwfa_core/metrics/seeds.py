@@ -124,7 +124,8 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, 
     `scores`: the model's score for each seed; at least one. `zeros`: the number of outputs of
     exactly 0, for each seed.
     """
-    values, numbers = _scores("scores", scores), _scores("zeros", zeros)
+    values = _scores("scores", scores)
+    numbers = _scores("zeros", zeros)
     if not values or len(values) != len(numbers):
         raise RecipeError(
             "there must be at least one seed, with a score and a number of zeros each; got "
@@ -161,7 +162,8 @@ def paired_t_interval(
         If there is no seed, or the numbers of scores differ.
     """
     differences = _differences(first, second, confidence)
-    number, estimate = len(differences), _mean(differences)
+    number = len(differences)
+    estimate = _mean(differences)
     infinite = any(map(math.isinf, differences))
     if math.isnan(estimate):
         return Interval(estimate, estimate, estimate)
@@ -205,7 +207,8 @@ def signed_rank_interval(
 
 
 def _differences(first: Sequence[float], second: Sequence[float], confidence: float) -> list[float]:
-    ones, others = _scores("first", first), _scores("second", second)
+    ones = _scores("first", first)
+    others = _scores("second", second)
     if len(ones) != len(others) or not ones:
         raise RecipeError(
             "a paired interval needs one score of each model for every seed; got "
@@ -251,7 +254,8 @@ def _signed_rank_place(number: int, tail: float) -> int:
             (ways[total] if total < len(ways) else 0) + (ways[total - rank] if total >= rank else 0)
             for total in range(len(ways) + rank)
         ]
-    below, place = 0, 0
+    below = 0
+    place = 0
     for count in ways:
         below += count
         if below > tail * 2**number:

@@ -159,7 +159,8 @@ class TestSet:
         Raises RecipeError if no string is left.
         """
         check_type("alphabet", alphabet, Alphabet)
-        if not (others := unseen_symbols(self.sample, alphabet)):
+        others = unseen_symbols(self.sample, alphabet)
+        if not others:
             return self
         numbers = [self.alphabet.numbers[symbol] for symbol in others]
         rows, kept = (
@@ -292,7 +293,8 @@ class TestSet:
             return cls.empirical(sample)
         if counts is not None:
             places = np.repeat(np.arange(len(rows)), np.asarray(counts))
-            rows, solution = rows.take(places), None if solution is None else solution[places]
+            rows = rows.take(places)
+            solution = None if solution is None else solution[places]
         target = solution
         if target is None and true_model is not None:
             target = true_model.weights(rows)
@@ -357,13 +359,15 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
     if known.unknown is not None and not set(used.symbols).intersection(known.symbols):
         raise no_known_symbol(known)
     model = extended(model, used)
-    own, true = alphabet_of(model), alphabet_of(test.true_model) if test.true_model else None
+    own = alphabet_of(model)
+    true = alphabet_of(test.true_model) if test.true_model else None
     if own is not None and true is not None and own != true:
         raise RecipeError(
             f"the true model and the model must have the same alphabet; got {true.summary}, and "
             f"{known.summary}"
         )
-    if (alphabet := own or true) is not None:
+    alphabet = own or true
+    if alphabet is not None:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     elif not (test.alphabet.is_numbered or len(test.alphabet) >= model.num_symbols):
         raise RecipeError(

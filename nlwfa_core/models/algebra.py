@@ -32,9 +32,11 @@ from .wfa import WFA
 TOLERANCE = 2.0**-40  # of the products whose sum a difference of two weights is
 MAX_STATES_SQUARED = 2500  # pairs of states of `relative_entropy`
 # states whose pairs are few enough for all eigenvalues of a matrix, and for solving its equations
-SMALL, MEDIUM = 20, 80
+SMALL = 20
+MEDIUM = 80
 REFINEMENTS = 10  # each gains about eight digits
-FEW_POWERS, LARGEST_POWER = 300, 2.0**500
+FEW_POWERS = 300
+LARGEST_POWER = 2.0**500
 
 
 @check_types
@@ -436,10 +438,12 @@ def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
     singular_values = np.sqrt(np.maximum(squares[::-1], 0.0))
     U = U[:, ::-1]
     scale = np.sqrt(singular_values)
-    Q, inverse = (vectors / np.sqrt(roots)) @ U * scale, (U / scale).T @ L.T
+    Q = (vectors / np.sqrt(roots)) @ U * scale
+    inverse = (U / scale).T @ L.T
     initial = shortest.initial @ Q
     signs = np.where(initial < 0, -1.0, 1.0)
-    Q, inverse = Q * signs, inverse * signs[:, None]
+    Q = Q * signs
+    inverse = inverse * signs[:, None]
     form = WFA(
         shortest.initial @ Q,
         inverse @ shortest.transitions @ Q,
@@ -574,11 +578,9 @@ def viterbi(wfa: WFA, word: WordLike) -> Path:
     """
     _check_not_negative("the automaton", wfa)
     with np.errstate(divide="ignore"):
-        logs, transitions, termination = (
-            np.log2(wfa.initial),
-            np.log2(wfa.transitions),
-            np.log2(wfa.termination),
-        )
+        logs = np.log2(wfa.initial)
+        transitions = np.log2(wfa.transitions)
+        termination = np.log2(wfa.termination)
     before: list[IntArray] = []
     for symbol in _word(wfa, word):
         candidates = logs[:, None] + transitions[symbol]

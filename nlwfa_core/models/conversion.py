@@ -21,7 +21,8 @@ def to_string_probabilities(wfa: WFA, statistic: str) -> WFA:
     `statistic`: what `wfa` computes: "prefix", "factor", "suffix", or "string", which changes
     nothing.
     """
-    initial, termination = wfa.initial, wfa.termination
+    initial = wfa.initial
+    termination = wfa.termination
     if statistic in ("factor", "suffix"):
         initial = initial - initial @ wfa.summed_transitions
     if statistic in ("prefix", "factor"):

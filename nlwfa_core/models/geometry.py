@@ -41,8 +41,10 @@ def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, Float
     """
     mean: FloatArray = points.mean(axis=0)
     _, sizes, rows = np.linalg.svd(points - mean, full_matrices=False)
-    variance, number = float((sizes**2).sum()), min(num_axes, len(rows))
-    axes, shares = np.zeros((num_axes, points.shape[1])), np.zeros(num_axes)
+    variance = float((sizes**2).sum())
+    number = min(num_axes, len(rows))
+    axes = np.zeros((num_axes, points.shape[1]))
+    shares = np.zeros(num_axes)
     if variance > 0:
         axes[:number], shares[:number] = rows[:number], sizes[:number] ** 2 / variance
     return mean, axes, shares

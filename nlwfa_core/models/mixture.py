@@ -37,17 +37,20 @@ from .model import (
 )
 from .wfa import WFA
 
-BY_STRING, BY_SYMBOL = "string", "symbol"
+BY_STRING = "string"
+BY_SYMBOL = "symbol"
 # what is averaged
 LEVELS = {BY_STRING: "probabilities of strings", BY_SYMBOL: "probabilities of next symbols"}
 # EM of the weights: its largest number of iterations, and the change of every weight below which it
 # ends.
-ITERATIONS, CHANGE = 10_000, 1e-9
+ITERATIONS = 10_000
+CHANGE = 1e-9
 # A model with a smaller weight than this is left out.
 SMALLEST_WEIGHT = 1e-6
 # The exponent of scores that are all 0: 2 to this power is 0. Scores with this exponent or a larger
 # one fit into float64.
-NONE, SMALLEST_EXPONENT = -(2**30), -900
+NONE = -(2**30)
+SMALLEST_EXPONENT = -900
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -263,7 +266,8 @@ def _joint_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
     exponents = np.zeros(trie.num_nodes, dtype=np.int64) if exponents is None else exponents
     if not (isinstance(model, SharedModel) and model.is_chain):
         return scores, exponents
-    factors, exponents = np.ones(trie.num_nodes), np.zeros(trie.num_nodes, dtype=np.int64)
+    factors = np.ones(trie.num_nodes)
+    exponents = np.zeros(trie.num_nodes, dtype=np.int64)
     for start, end in pairwise(trie.levels[1:].tolist()):
         above = trie.parent[start:end]
         # A fraction from ½ to 1 and a power of 2, so no product underflows.
@@ -380,7 +384,8 @@ def mixture(
 
 
 def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
-    k, num_symbols = sum(automaton.num_states for automaton in automata), automata[0].num_symbols
+    k = sum(automaton.num_states for automaton in automata)
+    num_symbols = automata[0].num_symbols
     limits.check_limit("symbols × states² of a mixture", num_symbols * k * k, "transition_numbers")
     first, *others = (
         share * automaton for share, automaton in zip(shares.tolist(), automata, strict=True)
@@ -479,7 +484,8 @@ def mixture_weights(logs: FloatArray, counts: IntArray) -> FloatArray:
     for _ in range(ITERATIONS):
         joint = chances * shares
         new: FloatArray = frequencies @ (joint / joint.sum(axis=1, keepdims=True))
-        change, shares = np.abs(new - shares).max(), new
+        change = np.abs(new - shares).max()
+        shares = new
         if change < CHANGE:
             break
     shares = np.where(shares < SMALLEST_WEIGHT, 0.0, shares)
@@ -512,7 +518,8 @@ def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, Flo
     says how often each happens. `logs` (num_words,): the sum for each word and its end. If the
     model is a distribution, it is log₂ f(x).
     """
-    parts, logs = list[FloatArray](), np.empty(len(words))
+    parts = list[FloatArray]()
+    logs = np.empty(len(words))
     for rows, trie in batches(words, model.num_symbols):
         shares = next_distributions(scaled_next_scores(model, trie)[0])
         parts += [shares[trie.parent[1:], trie.symbol[1:]], shares[trie.ends, -1]]

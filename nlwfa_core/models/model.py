@@ -169,7 +169,8 @@ def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
 
     `words`: in the model's alphabet.
     """
-    weights, exponents = model.weights(words), np.zeros(len(words), dtype=np.int64)
+    weights = model.weights(words)
+    exponents = np.zeros(len(words), dtype=np.int64)
     beyond = np.flatnonzero((np.abs(weights) < SMALLEST_NORMAL) | ~np.isfinite(weights))
     if len(beyond) and isinstance(model, ScaledModel):
         trie = Trie.of(words.take(beyond), model.num_symbols)
@@ -179,7 +180,8 @@ def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
     elif len(beyond) and isinstance(model, LogModel):
         logs = model.log2_weights(words.take(beyond))
         finite = np.isfinite(logs)
-        beyond, logs = beyond[finite], logs[finite]
+        beyond = beyond[finite]
+        logs = logs[finite]
         exponents[beyond] = np.floor(logs)
         weights[beyond] = np.exp2(logs - exponents[beyond])
     return weights, exponents

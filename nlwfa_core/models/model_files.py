@@ -48,7 +48,9 @@ StoredModel = Part | Mixture
 RECURRENT_ARRAYS = ("inputs", "recurrent", "recurrent_bias", "output", "output_bias")
 MODEL_FORMAT = 1
 UNKNOWN = "unknown"  # the field that names the symbol for the unknown, if there is one
-MIXTURE, NGRAM = "mixture", "ngram"  # the kinds of a `Mixture` and an `NGram` in model.json
+# the kinds of a `Mixture` and an `NGram` in model.json
+MIXTURE = "mixture"
+NGRAM = "ngram"
 # The fields of model.json, all of them needed but UNKNOWN: those of every model, and those of each
 # kind, also as part of a mixture.
 FIELDS: dict[str, type] = {
@@ -175,7 +177,8 @@ def _replace_files(directory: Path, text: bytes, tensors: bytes, sync: bool) -> 
     renamed, and then the new one.
     """
     make_directory(directory)
-    new, named = directory / NEW_ARRAYS, directory / "model.safetensors"
+    new = directory / NEW_ARRAYS
+    named = directory / "model.safetensors"
     try:
         with suppress(RecipeError):  # no model yet, or none that can be read
             if (
@@ -352,7 +355,8 @@ def _check_fields(
             f"model.json in {directory}: kind must be one of {', '.join(kinds)}; got {kind!r:.40}"
         )
     fields = {**fields, **kinds[kind]}
-    if unknown := header.keys() - fields.keys():
+    unknown = header.keys() - fields.keys()
+    if unknown:
         raise RecipeError(
             f"model.json in {directory}: a model of the kind {kind} has no field "
             f"{min(unknown)!r:.40}"
@@ -372,8 +376,10 @@ def _tensors_of(directory: Path, digest: str) -> bytes:
     Raises RecipeError if there are none, or those of another model.
     """
     new = directory / NEW_ARRAYS
-    if new.is_file() and _digest(tensors := read_capped(new, MAX_TENSOR_BYTES)) == digest:
-        return tensors
+    if new.is_file():
+        tensors = read_capped(new, MAX_TENSOR_BYTES)
+        if _digest(tensors) == digest:
+            return tensors
     tensors = read_capped(directory / "model.safetensors", MAX_TENSOR_BYTES)
     if _digest(tensors) != digest:
         raise RecipeError(
@@ -450,7 +456,8 @@ def _ngram_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> NG
 
     Raises KeyError if an array is missing, and RecipeError if a number is not possible.
     """
-    windows, num_symbols = arrays["windows"], header["num_symbols"]
+    windows = arrays["windows"]
+    num_symbols = header["num_symbols"]
     if not 0 < num_symbols <= limits.ceiling("symbols"):
         raise RecipeError(
             f"an n-gram needs a number of symbols from 1 to {limits.ceiling('symbols'):,}; "

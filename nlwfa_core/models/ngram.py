@@ -32,7 +32,8 @@ from .model import ChainModel
 
 NGRAM_ORDER = 5  # of the n-gram with which other models are compared
 LARGEST_KEY = 2**62  # below the largest int64
-WITTEN_BELL, KNESER_NEY = "witten-bell", "kneser-ney"
+WITTEN_BELL = "witten-bell"
+KNESER_NEY = "kneser-ney"
 SMOOTHINGS = {WITTEN_BELL: "Witten–Bell", KNESER_NEY: "Kneser–Ney"}
 LARGEST_COUNT = 2**53  # larger numbers have no exact sums in float64
 # of counts of 1, 2, and 3 or more, if the sample is too small to estimate them
@@ -322,7 +323,8 @@ def _check_windows(windows: IntArray, totals: FloatArray, num_symbols: int) -> N
             "the windows of an n-gram must have the shape (windows, order), with a count for each; "
             f"got arrays of the shapes {windows.shape} and {totals.shape}"
         )
-    history, last = windows[:, :-1], windows[:, -1]
+    history = windows[:, :-1]
+    last = windows[:, -1]
     begun = history >= 0
     first = begun & ~np.pad(begun, ((0, 0), (1, 0)))[:, :-1]  # the oldest symbol, or the beginning
     possible = (
@@ -377,12 +379,11 @@ def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
     others, in which −1 stands for what would be before it. `totals` (num_windows,): how often each
     window occurs.
     """
-    num_words, num_codes = len(sample.words), sample.num_symbols + 2
-    lengths, offsets, mark = (
-        sample.words.lengths,
-        sample.words.offsets.astype(np.int64),
-        sample.num_symbols + 1,
-    )
+    num_words = len(sample.words)
+    num_codes = sample.num_symbols + 2
+    lengths = sample.words.lengths
+    offsets = sample.words.offsets.astype(np.int64)
+    mark = sample.num_symbols + 1
     # All strings in one row. Before each are order − 2 times 0 (nothing) and the mark of its
     # beginning; after it that of its end.
     # of each string's first symbol
@@ -401,7 +402,8 @@ def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
     row[last] = sample.words.symbols.astype(row.dtype) + row.dtype.type(1)
     # A window is a number of `order` digits. Numbers that would be too large are replaced by their
     # ranks.
-    keys, bound = np.zeros(len(row) - order + 1, dtype=np.int64), 1
+    keys = np.zeros(len(row) - order + 1, dtype=np.int64)
+    bound = 1
     for digit in range(order):
         if bound * num_codes > LARGEST_KEY:
             unique, keys = unique_keys(keys, bound)

@@ -26,7 +26,9 @@ from .reading import Reading, StringReading
 # digit, until they grow above `LARGEST_SCALED_SIZE`. The squares of all these are numbers of
 # float64, and maps that multiply a state by less than 2⁷⁰ leave it in the range in which tanh is
 # linear.
-SMALLEST_SIZE, SHIFT, LARGEST_SCALED_SIZE = 2.0**-400, 200, 2.0**-100
+SMALLEST_SIZE = 2.0**-400
+SHIFT = 200
+LARGEST_SCALED_SIZE = 2.0**-100
 # of a state of a network without tanh; larger ones are divided by 2 to the power of `SHIFT`
 LARGEST_SIZE = 2.0**400
 

@@ -124,11 +124,9 @@ class Reading(ABC):
         """
         # The order of these products decides in which order gradients are summed, and so their last
         # digits.
-        ends, first, columns = (
-            self._ends(network, states),
-            network.output[:, :1],
-            self.prefix_columns(network.output),
-        )
+        ends = self._ends(network, states)
+        first = network.output[:, :1]
+        columns = self.prefix_columns(network.output)
 
         def outputs() -> Iterator[Array]:
             for symbol in range(network.num_symbols):
@@ -286,7 +284,9 @@ class ConditionalReading(Reading):
         # σ is summed; the end is λ.
         positions = np.flatnonzero(suffixes.lengths == 1 if bounded else suffixes.lengths > 0)
         first = suffixes.symbols[suffixes.offsets[positions]]
-        positions, first = positions[first <= num_symbols], first[first <= num_symbols]  # not ⊢
+        # not ⊢
+        positions = positions[first <= num_symbols]
+        first = first[first <= num_symbols]
         output = np.zeros((len(last), num_symbols + 1))
         np.add.at(output.T, first, last.T[positions])
         if not bounded:

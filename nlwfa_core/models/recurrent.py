@@ -44,7 +44,8 @@ class RecurrentModel(ChainModel, Methods):
         check_one_of("kind", self.kind, GATES)
         for name in ("inputs", "recurrent", "recurrent_bias", "output", "output_bias"):
             object.__setattr__(self, name, float64_array(name, getattr(self, name)))
-        k, num_outputs = (*self.recurrent.shape, 0)[0], (*self.inputs.shape, 0)[0]
+        k = (*self.recurrent.shape, 0)[0]
+        num_outputs = (*self.inputs.shape, 0)[0]
         wide = GATES[self.kind] * k
         expected_shapes = {
             "inputs": (num_outputs, wide),
@@ -87,7 +88,8 @@ class RecurrentModel(ChainModel, Methods):
     def transition(self, states: FloatArray, symbol: int) -> FloatArray:
         """Compute the states after one more symbol, shape (n, state_size)."""
         k = self.num_states
-        h, from_symbol = states[:, :k], self.inputs[symbol]
+        h = states[:, :k]
+        from_symbol = self.inputs[symbol]
         from_state = h @ self.recurrent + self.recurrent_bias
         if self.kind == "GRU":
             gates = _logistic(from_symbol[: 2 * k] + from_state[:, : 2 * k])
@@ -95,12 +97,10 @@ class RecurrentModel(ChainModel, Methods):
             new_states: FloatArray = new + gates[:, k:] * (h - new)
             return new_states
         total = from_symbol + from_state
-        i, f, g, o = (
-            _logistic(total[:, :k]),
-            _logistic(total[:, k : 2 * k]),
-            np.tanh(total[:, 2 * k : 3 * k]),
-            _logistic(total[:, 3 * k :]),
-        )
+        i = _logistic(total[:, :k])
+        f = _logistic(total[:, k : 2 * k])
+        g = np.tanh(total[:, 2 * k : 3 * k])
+        o = _logistic(total[:, 3 * k :])
         cell = f * states[:, k:] + i * g
         return np.hstack((o * np.tanh(cell), cell))
 

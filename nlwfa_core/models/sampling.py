@@ -19,7 +19,9 @@ from ..strings.trie import Trie, chain_weights
 from ..strings.words import FloatArray, IntArray, Words
 from .model import HasModel, Model, alphabet_of, model_of, next_distributions, scaled_next_scores
 
-MAX_DRAWN, MAX_DRAWN_LENGTH = 1000, 100  # on a page, where somebody waits
+# on a page, where somebody waits
+MAX_DRAWN = 1000
+MAX_DRAWN_LENGTH = 100
 ROUNDING = 1e-12
 
 
@@ -94,7 +96,8 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
     check_between("the number of strings to draw", num_strings, 1, limits.most("generated_strings"))
     check_between("the maximum length", max_length, 1, limits.most("string_length"))
     check_at_least("seed", seed, 0)
-    model, rng = model_of(model), np.random.default_rng(seed)
+    model = model_of(model)
+    rng = np.random.default_rng(seed)
     prefixes = np.empty((num_strings, 0), dtype=np.int64)
     # the strings that ended at each length, shape (num_ended, length)
     strings_by_length: list[IntArray] = []

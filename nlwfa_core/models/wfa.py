@@ -30,10 +30,14 @@ from .span import smallest
 
 # States that are smaller (Σ|s_i|) are multiplied by 2 to the power of `SHIFT`, and larger ones
 # divided by it: no digit changes.
-SMALLEST_SIZE, LARGEST_SIZE, SHIFT = 2.0**-900, 2.0**300, 800
+SMALLEST_SIZE = 2.0**-900
+LARGEST_SIZE = 2.0**300
+SHIFT = 800
 # Where the radius of ΣA is above this, the smallest automaton is computed; unless symbols × states³
 # or an entry is too large.
-CLEARLY_BELOW_1, MOST_WORK, LARGEST_ENTRY = 1 - 1e-6, 2**31, 2.0**64
+CLEARLY_BELOW_1 = 1 - 1e-6
+MOST_WORK = 2**31
+LARGEST_ENTRY = 2.0**64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,10 +282,12 @@ class WFA(Methods):
         and dead ends. They include states whose contributions cancel, which would turn out to be
         superfluous in another basis.
         """
-        reachable, observable = self.initial != 0, self.termination != 0
+        reachable = self.initial != 0
+        observable = self.termination != 0
         if not (reachable.all() and observable.all()):
             edges: npt.NDArray[np.bool_] = np.asarray(self.transitions.any(axis=0))
-            reachable, observable = _closure(reachable, edges), _closure(observable, edges.T)
+            reachable = _closure(reachable, edges)
+            observable = _closure(observable, edges.T)
         return np.flatnonzero(reachable & observable)
 
     @cached_property
@@ -304,10 +310,12 @@ class WFA(Methods):
         smallest automaton, which is a projection (`span.smallest`): the sums are P s, with s those
         of that automaton.
         """
-        useful, A = self.useful_states, self._useful_transitions
+        useful = self.useful_states
+        A = self._useful_transitions
         if not np.isfinite(A).all():
             return None, float("inf")
-        termination, radius = self.termination[useful], _spectral_radius(A)
+        termination = self.termination[useful]
+        radius = _spectral_radius(A)
         transitions = self.transitions[:, useful][:, :, useful]
         is_small = (
             1 < len(useful) ** 3 * self.num_symbols <= MOST_WORK
@@ -317,7 +325,8 @@ class WFA(Methods):
             reduction = smallest(self.initial[useful], transitions, termination)
             if reduction.projection.shape[1] < len(useful):
                 A = reduction.transitions.sum(axis=0)
-                sums, radius = _sums(A, reduction.termination), _spectral_radius(A)
+                sums = _sums(A, reduction.termination)
+                radius = _spectral_radius(A)
                 return (
                     (None, max(radius, 1.0))
                     if sums is None
@@ -347,7 +356,8 @@ class WFA(Methods):
         has this meaning only if `spectral_radius` is below 1; otherwise the same formula is
         evaluated, but the sum diverges. If I − A is singular, it is nan.
         """
-        sums, useful_sums = np.zeros(self.num_states), self._useful_sums[0]
+        sums = np.zeros(self.num_states)
+        useful_sums = self._useful_sums[0]
         sums[self.useful_states] = np.nan if useful_sums is None else useful_sums
         return sums
 
@@ -507,7 +517,8 @@ class WFA(Methods):
         """Compute Σ_x f(x) over all strings; ∞ if the sum diverges."""
         if not self.spectral_radius < 1:
             return float("inf")
-        start, sums = self.initial[None], self.prefix_termination[:, None]
+        start = self.initial[None]
+        sums = self.prefix_termination[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             total = flush_entries(
                 start @ sums,
@@ -560,7 +571,8 @@ def _closure(states: npt.NDArray[np.bool_], edges: npt.NDArray[np.bool_]) -> npt
     `states` (num_states,). `edges` (num_states, num_states): whether an edge leads from state i to
     state j.
     """
-    closure, frontier = states.copy(), np.flatnonzero(states)
+    closure = states.copy()
+    frontier = np.flatnonzero(states)
     while len(frontier):
         following = edges[frontier].any(axis=0) & ~closure
         closure |= following

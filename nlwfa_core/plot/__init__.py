@@ -82,7 +82,9 @@ Scores: TypeAlias = Mapping[str, Mapping[float, Score] | Mapping[int, Score]]
 Drawing: TypeAlias = "Callable[[Figure], object]"
 P = ParamSpec("P")
 R = TypeVar("R")
-WIDTH, HEIGHT = 3.4, 2.5  # inches
+# inches
+WIDTH = 3.4
+HEIGHT = 2.5
 PIXELS = 96.0  # of the graph's layout, per inch
 FONT = 8.0  # points
 STYLE: dict[Any, Any] = {  # settings of Matplotlib
@@ -201,7 +203,8 @@ def save(
     RecipeError
         If Matplotlib does not write files with this suffix.
     """
-    target, figure = Path(path), ax.get_figure(root=True)
+    target = Path(path)
+    figure = ax.get_figure(root=True)
     if figure is None:
         raise RecipeError("these Axes belong to no figure, so there is nothing to save")
     check_one_of(
@@ -267,7 +270,8 @@ def render(
         draw(figure)
         files = {}
         for name in formats:
-            _write(figure, file := BytesIO(), name, title)
+            file = BytesIO()
+            _write(figure, file, name, title)
             files[name] = file.getvalue()
     return files
 
@@ -311,7 +315,8 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
     from matplotlib import colors
     from matplotlib.ticker import MaxNLocator
 
-    sizes, negative = np.abs(values[values != 0]), bool((values < 0).any())
+    sizes = np.abs(values[values != 0])
+    negative = bool((values < 0).any())
     largest = float(sizes.max(initial=0.0)) or 1.0
     least = float(sizes.min(initial=largest))
     colour_map: str | colors.Colormap = "RdBu"
@@ -334,7 +339,8 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
         )
         shown = np.ma.masked_equal(values, 0.0) if log else values
     # the last tile may reach beyond the matrix
-    right, bottom = values.shape[1] * pooled.column_factor, values.shape[0] * pooled.row_factor
+    right = values.shape[1] * pooled.column_factor
+    bottom = values.shape[0] * pooled.row_factor
     image = axes.imshow(
         shown,
         cmap=colour_map,
@@ -362,7 +368,8 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
                 _names(basis.prefixes, basis.alphabet, MAX_LETTERS),
                 family="monospace",
             )
-    if (figure := axes.get_figure()) is not None:
+    figure = axes.get_figure()
+    if figure is not None:
         bar = figure.colorbar(image, ax=axes)
         if log and not negative:
             bar.formatter = bar.minorformatter = _decimals()
@@ -417,10 +424,8 @@ def singular_values(
     axes = _axes(ax)
     from matplotlib.ticker import MaxNLocator
 
-    numbers, kept = (
-        np.arange(1, len(values) + 1),
-        len(values) if rank is None else min(rank, len(values)),
-    )
+    numbers = np.arange(1, len(values) + 1)
+    kept = len(values) if rank is None else min(rank, len(values))
     axes.semilogy(numbers, values, "-", color=GREY, linewidth=0.8)
     axes.semilogy(
         numbers[:kept],
@@ -557,7 +562,8 @@ def states(
             cmap="viridis",
             linewidths=0,
         )
-        if (figure := axes.get_figure()) is not None:
+        figure = axes.get_figure()
+        if figure is not None:
             figure.colorbar(drawn, ax=axes, label=colour)
     _name_components(axes, projection.explained)
     return axes
@@ -655,7 +661,8 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
     check_at_least("smallest", smallest, 0)
     alphabet = alphabet_of(wfa) or Alphabet.numbered(wfa.num_symbols)
     large = np.where(np.abs(wfa.transitions) >= smallest, wfa.transitions, 0.0)
-    first, last = without_rounding(wfa.initial), without_rounding(wfa.termination)
+    first = without_rounding(wfa.initial)
+    last = without_rounding(wfa.termination)
     graph = automaton_graph(
         replace(wfa, initial=first, transitions=large, termination=last), alphabet, ""
     )
@@ -1021,7 +1028,8 @@ def _draw_line(
     xs, middles, lows, highs = values.reshape(-1, 4).T
     if floor is not None:
         middles = np.where(middles > 0, middles, np.nan)
-        lows, highs = np.where(lows > 0, lows, floor), np.where(highs > 0, highs, floor)
+        lows = np.where(lows > 0, lows, floor)
+        highs = np.where(highs > 0, highs, floor)
     ax.plot(
         xs,
         middles,
@@ -1074,14 +1082,17 @@ def _limits(bands: Sequence[Interval], log: bool) -> tuple[float, float]:
     (0.4, 2.6)
     """
     means = [band.estimate for band in bands]
-    low, high = min(means), max(means)
+    low = min(means)
+    high = max(means)
     if log:
         margin = (high / low) ** 0.05 if low < high else 2.0
         return low / margin, high * margin
     room = (high - low) / 2
-    least, most = min(band.low for band in bands), max(band.high for band in bands)
+    least = min(band.low for band in bands)
+    most = max(band.high for band in bands)
     if room:
-        least, most = max(least, low - room), min(most, high + room)
+        least = max(least, low - room)
+        most = min(most, high + room)
     margin = 0.05 * (most - least) or 0.05 * abs(most) or 1.0
     return least - margin, most + margin
 

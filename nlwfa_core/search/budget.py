@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from ..errors import RecipeError, check_at_least, check_fields, check_one_of
 
 # The defaults.
-MINUTES, MAX_STATES = 5.0, 240
+MINUTES = 5.0
+MAX_STATES = 240
 MOST_THREADS = 2
 CLOCKS = {"wall": "wall time", "processor": "processor time, divided by the number of threads"}
 

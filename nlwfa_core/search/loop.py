@@ -48,11 +48,15 @@ from .mixing import Mixing
 OTHER_MODELS = (ngrams.NAME, lstm.NAME)  # which are not automata
 # If there are no validation strings, a share of the training strings is held out: at least so many
 # strings, but at most another share.
-HELD_OUT_SHARE, FEWEST_HELD_OUT, MOST_HELD_OUT_SHARE = 0.1, 20, 0.2
+HELD_OUT_SHARE = 0.1
+FEWEST_HELD_OUT = 20
+MOST_HELD_OUT_SHARE = 0.2
 LOG_SECONDS = 20.0  # between two lines about the same model
 # At most these shares of the time are reserved for training on all strings: if it goes on from
 # models, and if models are trained again. That takes this many times as long as before.
-RESERVED_SHARE, RESERVED_SHARE_AGAIN, AGAIN = 0.25, 0.5, 1.2
+RESERVED_SHARE = 0.25
+RESERVED_SHARE_AGAIN = 0.5
+AGAIN = 1.2
 
 
 def hold_out(strings: Sample, seed: int) -> tuple[Sample, Sample]:
@@ -130,7 +134,8 @@ def search(
             validation, None if isinstance(validation, Sample) else whole.alphabet, "validation"
         )
         held_out = held_out.in_alphabet(whole.alphabet, "the training strings'")
-        training, everything = whole, None
+        training = whole
+        everything = None
         if not len(held_out.words):
             raise RecipeError("a search needs validation strings; got none")
     return _Search(
@@ -164,9 +169,13 @@ class _Search:
         other_models: Collection[str],
         for_ranking: bool,
     ) -> None:
-        self.budget, self.report, self.log = budget, report, log
-        self.other_models, self.for_ranking = other_models, for_ranking
-        wall, threads = budget.clock == "wall", budget.number_of_threads
+        self.budget = budget
+        self.report = report
+        self.log = log
+        self.other_models = other_models
+        self.for_ranking = for_ranking
+        wall = budget.clock == "wall"
+        threads = budget.number_of_threads
 
         def now() -> float:
             return monotonic() if wall else process_time() / threads
@@ -184,7 +193,9 @@ class _Search:
             Merging(state),
             em,
         ]
-        self.logged_title, self.logged_at = "", 0.0  # of the last line
+        # of the last line
+        self.logged_title = ""
+        self.logged_at = 0.0
 
     def run(self) -> SearchResult:
         threads = self.budget.number_of_threads
@@ -214,14 +225,17 @@ class _Search:
         return self._result()
 
     def _note_best(self) -> None:
-        state, spent = self.state, self.clock.spent
+        state = self.state
+        spent = self.clock.spent
         bits, title = min(family.best() for family in self.families)
         if bits < state.best * (1 - SMALLEST_GAIN) or bits < state.best == np.inf:
-            state.best, state.without_gain = bits, 0
+            state.best = bits
+            state.without_gain = 0
             if title != self.logged_title or spent > self.logged_at + LOG_SECONDS:
                 unit = SCORE_OF["bits_per_symbol"].unit
                 self.log(f"{spent:.1f} s: best so far: {title}: {bits:.4f} {unit}")
-                self.logged_title, self.logged_at = title, spent
+                self.logged_title = title
+                self.logged_at = spent
         converged = sum(family.newly_converged() for family in self.families)
         state.without_gain += converged
         state.has_converged |= converged > 0
@@ -245,10 +259,12 @@ class _Search:
 
     def _reserve(self) -> None:
         """Reserve time for the choice of a mixture, and for training on all strings."""
-        seconds, share = 0.02 * self.clock.seconds, RESERVED_SHARE
+        seconds = 0.02 * self.clock.seconds
+        share = RESERVED_SHARE
         if self.state.everything is not None:
             seconds += sum(family.seconds_to_continue() for family in self.families)
-            if again := max(family.seconds_to_retrain() for family in self.families):
+            again = max(family.seconds_to_retrain() for family in self.families)
+            if again:
                 seconds += AGAIN * again
                 share = RESERVED_SHARE_AGAIN
         self.clock.reserved = min(seconds, share * self.clock.seconds)
@@ -260,7 +276,8 @@ class _Search:
     # The end
 
     def _result(self) -> SearchResult:
-        state, converged = self.state, not self.clock.is_over()
+        state = self.state
+        converged = not self.clock.is_over()
         unfinished = (one for family in self.families for one in family.unfinished())
         everyone = sorted([*state.candidates, *unfinished], key=lambda one: one.bits)
         usable = [
@@ -275,10 +292,13 @@ class _Search:
                 "do they come from the same source as the training strings?"
             )
         choice = self._mixing().best(usable)
-        components, shares, bits = choice.components, choice.shares, choice.bits
+        components = choice.components
+        shares = choice.shares
+        bits = choice.bits
         families = []
         if len(components) > 1:
-            states, number = sum(one.num_states for one in components), len(components)
+            states = sum(one.num_states for one in components)
+            number = len(components)
             families = [self._family_result("mixture", f"{number} models", states, number, bits)]
         for name in dict.fromkeys(one.family for one in everyone):
             members = [one for one in everyone if one.family == name]

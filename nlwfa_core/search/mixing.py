@@ -34,11 +34,16 @@ from .budget import Clock
 from .candidates import Candidate, title_of
 
 # Components of a mixture, and the share by which each must lower the loss.
-MAX_COMPONENTS, COMPONENT_GAIN, CONSIDERED = 16, 1e-5, 60
+MAX_COMPONENTS = 16
+COMPONENT_GAIN = 1e-5
+CONSIDERED = 60
 # Models of a mixture of next symbols are this near the best. Rankings are compared on at most this
 # many prefixes, fewer if there would be more scores of next symbols than this; those of the best
 # few models are compared with those of mixtures.
-SYMBOL_MARGIN, MOST_PREFIXES, MOST_SCORES, RANKED = 1.2, 2000, 2**25, 3
+SYMBOL_MARGIN = 1.2
+MOST_PREFIXES = 2000
+MOST_SCORES = 2**25
+RANKED = 3
 # with which a model is tried in a mixture, in addition to larger ones: next to a much better model,
 # half is too much
 TRIAL_SHARE = 0.1
@@ -89,7 +94,8 @@ class Mixing:
             Choice([one], np.ones(1), one.bits) for one in usable[:RANKED] if one not in alone
         ]
         prefixes = held_out_prefixes(self.validation, self.seed)
-        best, best_gains = choices[0], np.zeros(len(prefixes.words))
+        best = choices[0]
+        best_gains = np.zeros(len(prefixes.words))
         for number, one in enumerate(choices):
             if number and self.clock.stop.is_set():
                 break
@@ -100,7 +106,8 @@ class Mixing:
             self.log(f"NDCG5 of {one.title} on prefixes of validation strings: {one.ndcg5:.4f}")
             gap = gains - best_gains
             if not number or gap.mean() > gap.std() / np.sqrt(len(gap)):
-                best, best_gains = one, gains
+                best = one
+                best_gains = gains
         return best
 
     def by_string(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
@@ -108,7 +115,9 @@ class Mixing:
         while it helps and fits.
         """
         best = usable[0]
-        chosen, shares, bits = [best], np.ones(1), best.bits
+        chosen = [best]
+        shares = np.ones(1)
+        bits = best.bits
         parts = [one for one in usable if one.bits < best.bits * 1.3 and _is_distribution(one)]
         total = self.max_states
         tried = set[tuple[int, ...]]()
@@ -126,10 +135,8 @@ class Mixing:
                         if one.logs
                         else log2_probabilities(one.model, self.validation.words)
                     )
-            table, states = (
-                np.stack([logs[id(one)] for one in allowed], axis=1),
-                [one.num_states for one in allowed],
-            )
+            table = np.stack([logs[id(one)] for one in allowed], axis=1)
+            states = [one.num_states for one in allowed]
             picked = _greedy(table, counts, states, total)
             # their mixture is an automaton
             if all(isinstance(allowed[number].model, WFA) for number in picked):
@@ -148,11 +155,9 @@ class Mixing:
                     mixture([one.model for one in members], weights), self.validation
                 )
             if mixed < bits:
-                chosen, shares, bits = (
-                    [one for one, w in zip(members, weights, strict=True) if w > 0],
-                    weights[weights > 0],
-                    mixed,
-                )
+                chosen = [one for one, w in zip(members, weights, strict=True) if w > 0]
+                shares = weights[weights > 0]
+                bits = mixed
         return chosen, shares, bits
 
     def by_symbol(self, usable: Sequence[Candidate]) -> Choice | None:
@@ -168,7 +173,8 @@ class Mixing:
         if len(parts) < 2:
             return None
         table = np.stack([one.logs[0] for one in parts if one.logs is not None], axis=1)
-        total, best = self.max_states, None
+        total = self.max_states
+        best = None
         for limit in sorted({total, total // 2, total // 3, total // 5}, reverse=True):
             allowed = np.array(
                 [number for number, one in enumerate(parts) if one.num_states <= limit]
@@ -220,7 +226,8 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
     rows = np.tile(rows, max(1, most // len(rows)))  # few prefixes would choose by chance
     if len(rows) > most:
         rows = np.sort(rng.choice(rows, most, replace=False))
-    lengths, starts = strings.words.lengths[rows], strings.words.offsets[rows]
+    lengths = strings.words.lengths[rows]
+    starts = strings.words.offsets[rows]
     cuts = rng.integers(0, lengths + 1)
     symbols = np.append(strings.words.symbols.astype(np.int64), END)
     targets = np.where(cuts < lengths, symbols[np.minimum(starts + cuts, len(symbols) - 1)], END)
@@ -250,7 +257,8 @@ def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: 
     """
     highest = logs.max(axis=1)
     possible = np.isfinite(highest)
-    chances, counts = np.exp2(logs[possible] - highest[possible, None]), counts[possible]
+    chances = np.exp2(logs[possible] - highest[possible, None])
+    counts = counts[possible]
     floor = np.finfo(float).tiny
 
     def score(p: FloatArray) -> float:
@@ -258,7 +266,8 @@ def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: 
 
     scores = [score(chances[:, number]) for number in range(len(states))]
     picked = [int(np.argmax(scores))]
-    mixed, value = chances[:, picked[0]].copy(), max(scores)
+    mixed = chances[:, picked[0]].copy()
+    value = max(scores)
     bits = -(value + float(counts @ highest[possible]))
     while len(picked) < MAX_COMPONENTS:
         used = sum(states[number] for number in picked)
@@ -268,10 +277,12 @@ def _greedy(logs: FloatArray, counts: FloatArray, states: Sequence[int], total: 
                 continue
             for share in (0.5 / len(picked), 1 / (1 + len(picked)), TRIAL_SHARE / len(picked)):
                 trial = (1 - share) * mixed + share * chances[:, number]
-                if (its_score := score(trial)) > (-np.inf if best is None else best[0]):
+                its_score = score(trial)
+                if its_score > (-np.inf if best is None else best[0]):
                     best = its_score, number, trial
         if best is None or best[0] - value < COMPONENT_GAIN * bits:
             break
-        value, mixed = best[0], best[2]
+        value = best[0]
+        mixed = best[2]
         picked.append(best[1])
     return picked

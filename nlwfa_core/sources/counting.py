@@ -394,7 +394,8 @@ def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Co
     """
     _check_room(max_distinct)
     num_symbols = max(first.num_symbols, second.num_symbols)
-    first, second = _with_alphabet(first, num_symbols), _with_alphabet(second, num_symbols)
+    first = _with_alphabet(first, num_symbols)
+    second = _with_alphabet(second, num_symbols)
     seen = Counter(first.seen)
     seen.update(second.seen)
     most_missed = first.most_missed + second.most_missed
@@ -450,7 +451,8 @@ def _with_alphabet(counts: Counts, num_symbols: int) -> Counts:
     """Rewrite the counts for an alphabet that is at least as large, because its symbols may need
     more bytes.
     """
-    old, new = symbol_type(counts.num_symbols), symbol_type(num_symbols)
+    old = symbol_type(counts.num_symbols)
+    new = symbol_type(num_symbols)
     if old == new:
         return counts
 

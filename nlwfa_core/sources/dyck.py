@@ -26,7 +26,9 @@ from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, Words
 
 ALPHABET = Alphabet(("[", "]"))
-OPEN, CLOSE, END = 0, 1, 2
+OPEN = 0
+CLOSE = 1
+END = 2
 RULES_AT_ONCE = 2**20
 
 
@@ -157,7 +159,8 @@ class Dyck(Methods):
                     scores[trie.parent[nodes], trie.symbol[nodes]]
                 )
             nodes = nodes[log_prefixes[nodes] > -np.inf]
-            opening, closing = nodes[trie.symbol[nodes] == OPEN], nodes[trie.symbol[nodes] == CLOSE]
+            opening = nodes[trie.symbol[nodes] == OPEN]
+            closing = nodes[trie.symbol[nodes] == CLOSE]
             opener[opening] = opening
             outside = trie.parent[opener[trie.parent[closing]]]
             opener[closing], closed[closing] = opener[outside], closed[outside] + 1
@@ -237,12 +240,15 @@ class Dyck(Methods):
             pending = np.cumsum(1 - rules)  # S → SS makes one more S, S → [] one fewer
             lowest = np.minimum.accumulate(np.minimum(pending, 0))
             ends = np.flatnonzero(np.diff(lowest, prepend=0) < 0)[:num_strings]
-        rules, pending = rules[: ends[-1] + 1], pending[: ends[-1] + 1]
+        rules = rules[: ends[-1] + 1]
+        pending = pending[: ends[-1] + 1]
 
         # The bracket of a rule S → [S] closes when its inner S is derived: at the first S → [] that
         # leaves one S fewer pending.
-        wraps, leaves = np.flatnonzero(rules == 1), np.flatnonzero(rules == 2)
-        span, low = len(rules) + 1, int(pending.min())
+        wraps = np.flatnonzero(rules == 1)
+        leaves = np.flatnonzero(rules == 2)
+        span = len(rules) + 1
+        low = int(pending.min())
         # the rules S → [] by `pending`, then by position
         keys = np.sort((pending[leaves] - low) * span + leaves)
         closing = keys[np.searchsorted(keys, (pending[wraps] - 1 - low) * span + wraps)] % span

@@ -176,15 +176,14 @@ def read_openfst(
         index = {label: label - 1 for label in used}
     else:
         named = {number: name for name, number in symbols.items() if number != EPSILON}
-        if unknown := sorted(used - named.keys()):
+        unknown = sorted(used - named.keys())
+        if unknown:
             raise FormatError(f"label {unknown[0]} is not in the symbol table")
         index = {number: place for place, number in enumerate(sorted(named))}
         alphabet = Alphabet(tuple(named[number] for number in sorted(named)))
-    transitions, empty, termination = (
-        np.zeros((len(alphabet), size, size)),
-        np.zeros((size, size)),
-        np.zeros(size),
-    )
+    transitions = np.zeros((len(alphabet), size, size))
+    empty = np.zeros((size, size))
+    termination = np.zeros(size)
     for source, target, label, weight in arcs:
         (empty if label == EPSILON else transitions[index[label]])[
             states[source], states[target]
@@ -200,7 +199,8 @@ def read_openfst(
             if np.linalg.matrix_power(empty != 0, 2).any()
             else np.eye(size) + empty
         )
-        initial, transitions = initial @ closure, transitions @ closure
+        initial = initial @ closure
+        transitions = transitions @ closure
     useful = (termination != 0) | transitions.any(axis=(0, 2))
     useful |= not useful.any()  # the function 0 keeps its states: an automaton has at least one
     return WFA(initial[useful], transitions[:, useful][:, :, useful], termination[useful], alphabet)
@@ -218,11 +218,9 @@ def _openfst_rows(
         if (fields := row.split())
     ]
     num_labels = _labels_of_arcs(rows)
-    arcs, ends, states = (
-        list[tuple[int, int, int, float]](),
-        list[tuple[int, float]](),
-        dict[int, int](),
-    )
+    arcs = list[tuple[int, int, int, float]]()
+    ends = list[tuple[int, float]]()
+    states = dict[int, int]()
     for line, fields in rows:
         is_arc = len(fields) > 2
         width = 2 + num_labels if is_arc else 1

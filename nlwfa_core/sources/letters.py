@@ -41,15 +41,18 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
         return []
     symbols = symbols[:MOST_SYMBOLS]
     notes = []
-    if invisible := [symbol for symbol in symbols if INVISIBLE.search(symbol)]:
+    invisible = [symbol for symbol in symbols if INVISIBLE.search(symbol)]
+    if invisible:
         notes.append(
             f"{plural(len(invisible), 'symbol')} with invisible characters: {_escaped(invisible)}."
         )
-    if controls := [symbol for symbol in symbols if CONTROL.search(symbol)]:
+    controls = [symbol for symbol in symbols if CONTROL.search(symbol)]
+    if controls:
         notes.append(
             f"{plural(len(controls), 'symbol')} with control characters: {_escaped(controls)}."
         )
-    if misread := [symbol for symbol in symbols if MISREAD.search(symbol)]:
+    misread = [symbol for symbol in symbols if MISREAD.search(symbol)]
+    if misread:
         notes.append(
             f"{plural(len(misread), 'symbol')} of text that was saved in one encoding and read in "
             f"another: {_escaped(misread)}."

@@ -95,7 +95,8 @@ def check_no_other_file(rows: Sequence[str], reads: str) -> None:
 
     `reads`: what is read instead, by a reader of something other than strings.
     """
-    if rule := other_file(rows):
+    rule = other_file(rows)
+    if rule:
         raise FormatError(f"this is {rule.name}; {reads}")
 
 

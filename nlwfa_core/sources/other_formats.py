@@ -335,7 +335,8 @@ def xes_cells(pieces: Iterable[bytes], event_key: str, notes: list[str]) -> Cell
             has_traces = True
             lines = parser.lines[:finished]
             cells = parser.cells
-            parser.cells, parser.lines = [], parser.lines[finished:]
+            parser.cells = []
+            parser.lines = parser.lines[finished:]
             yield cells, lines
 
     for piece in pieces:
@@ -549,7 +550,8 @@ def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
         begins: list[int] = []
         for line, row in rows:
             row = row.strip()
-            if name := ITEM_NAME.fullmatch(row):
+            name = ITEM_NAME.fullmatch(row)
+            if name:
                 items[name[1]] = name[2]
             if not row or row[0] in "@#%":
                 continue

@@ -175,7 +175,8 @@ def read_pautomac_model(
         )
     check_limit("the alphabet size", size, "symbols", WHOLE_FILE)
     check_limit("symbols × states²", size * num_states**2, "automaton_numbers", WHOLE_FILE)
-    initial, termination = np.zeros(num_states), np.zeros(num_states)
+    initial = np.zeros(num_states)
+    termination = np.zeros(num_states)
     transitions = np.zeros((size, num_states, num_states))
     for (state,), value in entries["I"].items():
         initial[state] = value
@@ -191,7 +192,8 @@ def _model_entries(rows: list[str]) -> dict[str, dict[tuple[int, ...], float]]:
     entries: dict[str, dict[tuple[int, ...], float]] = {}
     section = ""
     for line, row in enumerate(map(str.strip, rows), start=1):
-        if heading := HEADING.fullmatch(row):
+        heading = HEADING.fullmatch(row)
+        if heading:
             section = heading[1]
             if section in entries:
                 raise FormatError(f"section {section} begins a second time", line)

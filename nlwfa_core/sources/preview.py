@@ -89,8 +89,10 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
     text = cleaned.decode()
     lines = [line for line in text.split("\n", NUM_LINES)[:NUM_LINES] if line] or rows[:1]
     adapted = reading
-    if reading.format == AUTO and (format := _recognised(rows)) in WITH_COLUMNS:
-        adapted = Reading.adapted(reading.changes(), format=format)
+    if reading.format == AUTO:
+        format = _recognised(rows)
+        if format in WITH_COLUMNS:
+            adapted = Reading.adapted(reading.changes(), format=format)
     choices = {
         "format": _formats(cleaned, rows),
         "encoding": encodings if encodings[0] != "utf-8" or encoding != "utf-8" else ("utf-8",),

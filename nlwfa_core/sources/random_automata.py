@@ -21,7 +21,8 @@ from ..rounding import format_beside, format_significant
 from ..strings.words import FloatArray, IntArray, Words
 
 # of a Dirichlet distribution; below, draws may be 0 in all places
-SMALLEST_CONCENTRATION, LARGEST_CONCENTRATION = 0.01, 1000.0
+SMALLEST_CONCENTRATION = 0.01
+LARGEST_CONCENTRATION = 1000.0
 # the error allowed in sums of probabilities: model files hold 12 digits, and long sums lose some
 ROUNDING = 1e-6
 # so many strings are drawn together that their states have at most this many numbers: 32 MB
@@ -300,10 +301,8 @@ def sample_words(
         for done in range(0, num_strings, at_once)
     ]
     lengths = np.concatenate([part.lengths for part in parts])
-    symbols, offsets = (
-        np.concatenate([part.symbols for part in parts]),
-        np.concatenate(([0], np.cumsum(lengths))),
-    )
+    symbols = np.concatenate([part.symbols for part in parts])
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
     return Words(symbols, offsets, wfa.alphabet)
 
 
@@ -314,10 +313,8 @@ def _draw(wfa: WFA, num_strings: int, rng: np.random.Generator, max_length: int)
     )
     # The unfinished strings, and their states. These are divided by the probability of the prefix,
     # so scores are conditional.
-    alive, states = (
-        np.arange(num_strings),
-        np.tile(wfa.initial / (wfa.initial @ wfa.prefix_termination), (num_strings, 1)),
-    )
+    alive = np.arange(num_strings)
+    states = np.tile(wfa.initial / (wfa.initial @ wfa.prefix_termination), (num_strings, 1))
     lengths = np.zeros(num_strings, dtype=np.int64)
     # for each position, the strings that continue, and their symbols
     columns: list[tuple[IntArray, IntArray]] = []

@@ -19,7 +19,9 @@ ColumnName = Annotated[str, StringConstraints(max_length=200)]
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 SEPARATOR_SIGNS = {sign: name for name, sign in SEPARATORS.items()} | {"\\t": "tab"}
-YES, NO, AUTO = "yes", "no", "auto"
+YES = "yes"
+NO = "no"
+AUTO = "auto"
 
 
 def _column(title: str, help: str, *formats: str) -> Any:
@@ -170,7 +172,8 @@ def in_terms_of(names: Mapping[str, str], text: str, to: str = " ", equals: str 
     """
 
     def name(match: re.Match[str]) -> str:
-        if field := match["chosen"]:
+        field = match["chosen"]
+        if field:
             return names[field] + to
         return names[match["column"]] if match["column"] else names["window"] + equals
 

@@ -50,7 +50,8 @@ def check_text(head: bytes, encoding: str = "utf-8") -> None:
     expected, with two or four bytes for each character, or a common binary file.
     """
     text = f"text saved as {encoding.upper() if encoding == 'utf-8' else encoding}"
-    if (found := _encoding(head)) and encoding != "utf-16":
+    found = _encoding(head)
+    if found and encoding != "utf-16":
         advice = ", or set the encoding to utf-16" if found == "UTF-16" else ""
         raise FormatError(
             f"the file must be {text} (in Excel: CSV UTF-8); got {found} text{advice}"
@@ -108,7 +109,9 @@ def _encoding(head: bytes) -> str:
 
 # Kinds of files
 
-STRINGS, SOLUTION, MODEL = "a PAutomaC file of strings", "a PAutomaC solution", "a PAutomaC model"
+STRINGS = "a PAutomaC file of strings"
+SOLUTION = "a PAutomaC solution"
+MODEL = "a PAutomaC model"
 VALUES = "a table of strings and values"
 TARGET = "a SPiCe target file (the next symbols of prefixes)"
 SAVED_MODEL = "the model.json of a model that nlwfa wrote"
@@ -322,7 +325,8 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
     """
     if max(map(len, rows)) <= LONGEST_ROW:
         for delimiter in _delimiters(rows):
-            if table := _columns(_cells(rows, delimiter, all_rows), delimiter, certain):
+            table = _columns(_cells(rows, delimiter, all_rows), delimiter, certain)
+            if table:
                 return table
         if certain:
             _check_counted(rows, all_rows)
@@ -424,7 +428,8 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
     """
     if not table:
         return None
-    width, known = len(table[0]), bool(known_header(table[0], "count"))
+    width = len(table[0])
+    known = bool(known_header(table[0], "count"))
     if known:
         return Table(
             delimiter,
@@ -530,9 +535,8 @@ def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
     """
     if max(map(len, rows)) <= LONGEST_ROW:
         for delimiter in _delimiters(rows):
-            if (table := _cells(rows, delimiter, all_rows)) and (
-                found := _value_columns(table, delimiter)
-            ):
+            table = _cells(rows, delimiter, all_rows)
+            if table and (found := _value_columns(table, delimiter)):
                 return found
     return Table()
 
@@ -541,7 +545,8 @@ def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
     """Find which columns of a table hold the strings and the values; None if no column holds
     values.
     """
-    width, known = len(table[0]), bool(known_header(table[0], "value"))
+    width = len(table[0])
+    known = bool(known_header(table[0], "value"))
     names = [cell.strip(' "').lower() for cell in table[0]]
     numeric = [
         column for column in range(width) if any(_is_value(row[column]) for row in table[1:])
@@ -693,9 +698,8 @@ def _is_known_title(title: str) -> bool:
 
 def _stands_alone(title: str, rows: Sequence[str]) -> bool:
     """Return whether a title is one token, which no row has, and all rows have several."""
-    return num_tokens(title) == 1 and not any(
-        title in (tokens := row.replace('"', " ").split()) or len(tokens) < 2 for row in rows
-    )
+    tokens = [row.replace('"', " ").split() for row in rows]
+    return num_tokens(title) == 1 and all(title not in row and len(row) > 1 for row in tokens)
 
 
 def title_notes(rows: Sequence[str]) -> list[str]:
@@ -906,7 +910,8 @@ def _split(
     """Split rows into columns, and return the separator; rows of one column if there is none."""
     delimiters = (*_delimiters(rows), "|") if separator == AUTO else (SEPARATORS[separator],)
     for delimiter in delimiters:
-        if table := _cells(rows, delimiter, all_rows):
+        table = _cells(rows, delimiter, all_rows)
+        if table:
             return delimiter, table
     if separator != AUTO and not any(delimiters[0] in row for row in rows):
         raise FormatError(
@@ -1060,7 +1065,8 @@ def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Eve
                 "say which column has the cases (case_column) and which the events "
                 f"(event_column); {columns.seen}"
             )
-        case, event = found[0][0], found[1][0]
+        case = found[0][0]
+        event = found[1][0]
         if not any(choices):
             moments = columns.named(ORDER_NAMES)
             # one odd line is an error, with its number
@@ -1155,7 +1161,8 @@ def conll_columns_of(rows: Sequence[str], reading: Reading) -> ConllColumns:
     if not names and by_tab and width == len(CONLL_U):
         names = CONLL_U
     names = names if len(names) == width else ()
-    if choice := reading.text_column:
+    choice = reading.text_column
+    if choice:
         column = _conll_choice(choice.lower(), names, width)
     elif "form" in names:
         column = names.index("form")

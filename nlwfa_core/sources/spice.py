@@ -117,7 +117,10 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
     index = (
         None if alphabet is None else {name: number for number, name in enumerate(alphabet.symbols)}
     )
-    symbols, probabilities, ends, gains = array("q"), array("d"), array("q", [0]), array("d")
+    symbols = array("q")
+    probabilities = array("d")
+    ends = array("q", [0])
+    gains = array("d")
     for line, cells in _rows(cleaned, "targets"):
         if len(cells) == 1:
             symbols.append(_number(cells[0], index, line))
@@ -222,7 +225,8 @@ def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArr
     index = (
         None if alphabet is None else {name: number for number, name in enumerate(alphabet.symbols)}
     )
-    symbols, lengths = array("q"), array("B")
+    symbols = array("q")
+    lengths = array("B")
     for line, cells in _rows(clean(bytes_of(data)), "a ranking"):
         numbers = [_number(name, index, line) for name in cells[:TOP]]
         symbols.extend(numbers)
@@ -265,7 +269,8 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
             f"a ranking must have one row for each prefix; got an array of shape {ranking.shape}"
         )
     width = ranking.shape[1]
-    names, absent = _written(ranking.ravel(), alphabet), (ranking == NO_SYMBOL).any()
+    names = _written(ranking.ravel(), alphabet)
+    absent = (ranking == NO_SYMBOL).any()
     rows: Iterable[Sequence[str]] = (
         names[start : start + width] for start in range(0, len(names), width)
     )

@@ -232,7 +232,8 @@ def _whole_lines_of(reads: Iterable[bytes]) -> Iterator[bytes]:
         cut = max(read.rfind(b"\n"), read.rfind(b"\r", 0, -1)) + 1
         if cut:
             yield b"".join((*unfinished, read[:cut]))
-            unfinished, num_unfinished = [], 0
+            unfinished = []
+            num_unfinished = 0
         unfinished.append(read[cut:])
         num_unfinished += len(read) - cut
         check_limit(
@@ -259,7 +260,8 @@ def _decode(cleaned: bytes, lines_before: int = 0) -> str:
             "(in Excel: CSV UTF-8)"
         )
         row = cleaned[cleaned.rfind(b"\n", 0, error.start) + 1 :][:HEAD_BYTES].split(b"\n", 1)[0]
-        if text := as_windows_1252(row):
+        text = as_windows_1252(row)
+        if text:
             message += (
                 f"; as Windows-1252 this line reads {quoted(text)}: if that is right, set the "
                 "encoding to windows-1252"
@@ -391,7 +393,9 @@ def parse_pautomac(
             continue
         if header is None:
             header = _header(numbers, int(widths[0]), int(lines[0]), max_strings)
-            numbers, widths, lines = numbers[2:], widths[1:], lines[1:]
+            numbers = numbers[2:]
+            widths = widths[1:]
+            lines = lines[1:]
         words = _words_of_rows(numbers, widths, lines, header[1], max_length)
         num_read += len(words)
         if len(words):
@@ -431,7 +435,8 @@ def _header(
             f"{plural(width, 'number')}",
             line,
         )
-    num_strings, num_symbols = int(numbers[0]), int(numbers[1])
+    num_strings = int(numbers[0])
+    num_symbols = int(numbers[1])
     if max_strings is not None:
         check_at_most("the number of strings", num_strings, max_strings, line)
     check_limit("the alphabet size", num_symbols, "symbols", line)
@@ -451,7 +456,8 @@ def _words_of_rows(
     """
     # the position of each row's first number, the string's length
     firsts = np.cumsum(widths) - widths
-    lengths, declared = widths - 1, numbers[firsts]
+    lengths = widths - 1
+    declared = numbers[firsts]
     for row in np.flatnonzero(lengths != declared)[:1]:
         follow = (
             "1 symbol follows"
@@ -507,7 +513,8 @@ def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
     visible = np.zeros(len(characters) + 2, dtype=bool)
     np.greater(characters, ord(" "), out=visible[1:-1])
     edges = np.flatnonzero(visible[1:] != visible[:-1])
-    starts, digits = edges[::2], edges[1::2] - edges[::2]
+    starts = edges[::2]
+    digits = edges[1::2] - edges[::2]
     numbers = characters[starts].astype(np.int64) - ord("0")
     for digit in range(1, min(int(digits.max(initial=1)), MAX_DIGITS)):
         longer = np.flatnonzero(digits > digit)
@@ -608,7 +615,8 @@ class CsvCells:
         `read`: called with the second cells of some rows and the line of each; may raise
         FormatError. `notes`: a sentence is appended if there are blank lines.
         """
-        tokens, empty = False, True
+        tokens = False
+        empty = True
         # raised last: wrong columns anywhere in the file are reported first
         error: FormatError | None = None
         for cells, numbers, lines in self.rows():
@@ -640,8 +648,11 @@ class CsvCells:
         """Yield strings without surrounding white space, the cells of the second column, and the
         line of each, in blocks.
         """
-        cells, numbers, lines = list[str](), list[str](), list[int]()
-        table, is_first = self._table, True
+        cells = list[str]()
+        numbers = list[str]()
+        lines = list[int]()
+        table = self._table
+        is_first = True
         self._num_blank = num_read = num_done = 0  # num_read, num_done: blocks of lines
 
         def physical_lines() -> Iterator[str]:
@@ -658,7 +669,10 @@ class CsvCells:
             for row in reader:
                 if num_read > num_done + 1 and cells:
                     yield cells, numbers, lines
-                    cells, numbers, lines, num_done = [], [], [], num_read - 1
+                    cells = []
+                    numbers = []
+                    lines = []
+                    num_done = num_read - 1
                 if len(row) == table.num_columns and not (is_first and self._is_header(row)):
                     numbers.append("1" if table.counts is None else row[table.counts])
                     cells.append(row[table.strings].strip())
@@ -793,7 +807,8 @@ class _SymbolNumbers(dict[str, int]):
         super().__init__((symbol, number) for number, symbol in enumerate(symbols))
         self._most = limits.most("symbols")
         self.dtype = np.min_scalar_type(max(self._most, len(symbols)))
-        self._surplus, self._room = array("q"), BLOCK_BYTES
+        self._surplus = array("q")
+        self._room = BLOCK_BYTES
 
     def __missing__(self, symbol: str) -> int:
         if len(self) < self._most:
@@ -827,7 +842,8 @@ def encode_cells(
     symbols and `extend` is false.
     """
     first_symbols = alphabet.symbols if alphabet else ()
-    numbers, parts = _SymbolNumbers(first_symbols), list[Words]()
+    numbers = _SymbolNumbers(first_symbols)
+    parts = list[Words]()
     longest = line = 0
     most = limits.most("string_length") if most is None else most
     for cells, lines in blocks:
@@ -838,7 +854,8 @@ def encode_cells(
             _check_declared(part, lines, alphabet, numbers)
         parts.append(part)
         if lengths.max() > longest:
-            longest, line = int(lengths.max()), lines[int(lengths.argmax())]
+            longest = int(lengths.max())
+            line = lines[int(lengths.argmax())]
         del cells, lengths
     if longest > most:
         _check_length(longest, line)
@@ -931,7 +948,9 @@ def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
         symbols = np.concatenate([part.symbols for part in parts])
         parts = [Words(symbols, np.array([0, len(symbols)]))]
         sentence = "One sequence, with one symbol per line, cut into"
-    cut, num_windows, num_symbols = list[Words](), 0, 0
+    cut = list[Words]()
+    num_windows = 0
+    num_symbols = 0
     for part in parts:
         number = part.lengths // length  # of windows, (num_words,)
         pieces = [
@@ -1037,7 +1056,8 @@ class StringFile:
     def sample(self) -> Sample:
         """Make a sample: the distinct words, with the counts of equal ones added up."""
         packed = self.packed_sample()
-        words, counts = Words.joined([packed.words]), packed.counts
+        words = Words.joined([packed.words])
+        counts = packed.counts
         del packed  # frees its memory before the counts are copied
         return Sample(words, counts.astype(np.int64), self.alphabet)
 
@@ -1049,7 +1069,8 @@ class StringFile:
 
 
 # how many symbols `read_as` lists, and the length to which it shortens them
-SYMBOLS_NAMED, SYMBOL_LENGTH = 12, 20
+SYMBOLS_NAMED = 12
+SYMBOL_LENGTH = 20
 
 
 def read_as(format: str, symbols: Sequence[str], detail: str = "") -> str:
@@ -1121,7 +1142,8 @@ def read_strings(
         return file
     notes: list[str] = []
     counts = _CountColumn()
-    if table := counted_table(layout, lambda: line_blocks(cleaned)):
+    table = counted_table(layout, lambda: line_blocks(cleaned))
+    if table:
         tokens = table.check(alphabet, notes, counts.read).in_tokens
         cells = table.cells()
     elif layout.format in ("tokens", "characters"):
@@ -1385,11 +1407,12 @@ def _guess_format(
             return "pautomac", None
     # If the alphabet has brackets or quotation marks as symbols, lines of them are strings, not
     # JSON.
-    if not set('[{"').intersection(alphabet.symbols if alphabet else ()) and (
-        lines := json_lines_of(rows, all_rows)
-    ):
-        return "json", lines
-    if table := table_of(rows, all_rows):
+    if not set('[{"').intersection(alphabet.symbols if alphabet else ()):
+        lines = json_lines_of(rows, all_rows)
+        if lines:
+            return "json", lines
+    table = table_of(rows, all_rows)
+    if table:
         return "csv", table
     return "tokens" if hold_tokens(visible_rows(), alphabet) else "characters", None
 
@@ -1409,7 +1432,9 @@ def _visible_rows(cleaned: bytes) -> Iterator[str]:
 def _read_pautomac(
     cleaned: bytes, alphabet: Alphabet | None, most: int | None, extend: bool
 ) -> StringFile:
-    num_symbols, parts, new_symbols = len(alphabet or ()), list[Words](), set[int]()
+    num_symbols = len(alphabet or ())
+    parts = list[Words]()
+    new_symbols = set[int]()
     for block in parse_pautomac(pieces_of(cleaned), limits.most("strings"), most):
         parts.append(block.words.packed())
         if alphabet:

@@ -134,7 +134,8 @@ def _naming_lines(reader: _Labels | _Columns, error: RecipeError) -> FormatError
 class _Labels:
     """The words of an Abbadingo file, their labels as values, and the alphabet."""
 
-    format, detail = "abbadingo", ""
+    format = "abbadingo"
+    detail = ""
 
     def __init__(self, cleaned: bytes, alphabet: Alphabet | None) -> None:
         header, *lines = cleaned.decode().split("\n")
@@ -217,7 +218,8 @@ class _Columns:
         self._cells = CsvCells(lambda: line_blocks(cleaned), "value", table)
         self._cells.check(alphabet, notes, read)
         parts, self.alphabet = encode_cells(self._cells.cells(), self._cells.in_tokens, alphabet)
-        distinct_values, start = list[FloatArray](), 0
+        distinct_values = list[FloatArray]()
+        start = 0
         for index, part in enumerate(parts):
             part_values = np.array(values[start : start + len(part)])
             start += len(part)

@@ -159,8 +159,10 @@ def as_sample(
         )
         return Sample.of(strings.in_alphabet(words_alphabet), words_alphabet)
     counts = None
-    if (mapping := _counted(strings)) is not None:
-        strings, counts = list(mapping), np.array(list(mapping.values()))
+    mapping = _counted(strings)
+    if mapping is not None:
+        strings = list(mapping)
+        counts = np.array(list(mapping.values()))
     rows = _rows(strings, name)
     if not rows and alphabet is None:
         raise RecipeError(f"{name} has no strings")

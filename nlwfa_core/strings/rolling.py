@@ -50,13 +50,16 @@ def end_states(
     symbols = words.symbols.astype(np.min_scalar_type(num_symbols - 1))
     ends = np.empty((len(words), len(initial)))
     # the row of `states` that each word has reached
-    states, row_of = initial[None], np.zeros(len(words), dtype=np.int64)
+    states = initial[None]
+    row_of = np.zeros(len(words), dtype=np.int64)
     gain = None if magnitudes is None else largest_gain(magnitudes)
-    size, ones = sizes(states), np.ones(len(initial))
+    size = sizes(states)
+    ones = np.ones(len(initial))
     with np.errstate(over="ignore", invalid="ignore"):
         for depth, alive in enumerate(num_longer):
             ends[order[alive : len(row_of)]] = states.take(row_of[alive:], axis=0)
-            row_of, following = row_of[:alive], symbols[starts[:alive] + depth]
+            row_of = row_of[:alive]
+            following = symbols[starts[:alive] + depth]
             # on average, at least two words share each prefix: compute one row for each prefix
             if 2 * len(states) <= alive:
                 children, row_of = unique_keys(
@@ -65,12 +68,15 @@ def end_states(
                 following, parents = np.divmod(children, len(states))
             # one row for each word: finding shared ones would cost more
             elif _copying_is_cheap(alive, len(initial), num_symbols):
-                parents, row_of = row_of, np.arange(alive)
+                parents = row_of
+                row_of = np.arange(alive)
             else:  # one row for each word, ordered by symbol
                 by = np.argsort(following, kind="stable")
-                parents, row_of = row_of[by], np.empty_like(row_of)
+                parents = row_of[by]
+                row_of = np.empty_like(row_of)
                 row_of[by] = np.arange(alive)
-            before, states = states, states.take(parents, axis=0)
+            before = states
+            states = states.take(parents, axis=0)
             if _copying_is_cheap(len(states), len(initial), num_symbols):
                 states = transition(states[:, None], following)[:, 0]
             else:
@@ -79,7 +85,8 @@ def end_states(
                     if start < end:
                         states[start:end] = transition(states[start:end], symbol)
             if gain is not None and magnitudes is not None:
-                bounds, size = size.take(parents) * gain.take(following), np.abs(states) @ ones
+                bounds = size.take(parents) * gain.take(following)
+                size = np.abs(states) @ ones
                 if (size < bounds).any():
                     rows = candidates(size, bounds)
                     if len(

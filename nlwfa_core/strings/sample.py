@@ -125,13 +125,16 @@ class Sample:
             raise RecipeError("there are no parts of a file to merge")
         if counts is not None:
             counts = _checked_counts(counts, sum(map(len, parts)))
-        start, words, totals = 0, list[Words](), list[IntArray]()
+        start = 0
+        words = list[Words]()
+        totals = list[IntArray]()
         for part in parts:
             part_counts = None if counts is None else counts[start : start + len(part)]
             start += len(part)
             if len(part.symbols) < MERGE_PARTS_BELOW_MEAN_LENGTH * len(part):
                 merged = cls._of(part, alphabet, part_counts, packed=True)
-                part, part_counts = merged.words, merged.counts
+                part = merged.words
+                part_counts = merged.counts
             words.append(part)
             totals.append(
                 np.ones(len(part), dtype=np.uint8) if part_counts is None else part_counts

@@ -78,7 +78,8 @@ class Trie:
         paths = np.zeros(int(starts[-1]), dtype=np.int64)
         level = _Levels(num_symbols)
         order, num_longer = words.longest_first()
-        first_symbols, path_starts = words.offsets[order], starts[order]
+        first_symbols = words.offsets[order]
+        path_starts = starts[order]
         nodes = np.zeros(num_words, dtype=np.int64)
         for depth, alive in enumerate(num_longer):
             nodes = level.grow(nodes[:alive], words.symbols[first_symbols[:alive] + depth])
@@ -147,7 +148,8 @@ class Trie:
             )
         positions = np.zeros(self.num_nodes, dtype=np.int64)
         for start, end in pairwise(bounds[1:]):
-            parents, child_sizes = self.parent[start:end], sizes[start:end]
+            parents = self.parent[start:end]
+            child_sizes = sizes[start:end]
             before = np.cumsum(child_sizes) - child_sizes
             positions[start:end] = (
                 positions[parents] + 1 + before - before[np.searchsorted(parents, parents)]
@@ -200,13 +202,16 @@ class Trie:
         num_words = len(words)
         lengths = words.lengths
         first_symbols, step = words.reading_order(backward)
-        alive, at = np.arange(num_words), np.zeros(num_words, dtype=np.int64)
+        alive = np.arange(num_words)
+        at = np.zeros(num_words, dtype=np.int64)
         steps = [(alive, at)]
         for depth in range(len(self.levels) - 2):
             further = lengths[alive] > depth
-            alive, at = alive[further], at[further]
+            alive = alive[further]
+            at = at[further]
             at = self.child(at, words.symbols[first_symbols[alive] + step * depth])
-            alive, at = alive[at >= 0], at[at >= 0]
+            alive = alive[at >= 0]
+            at = at[at >= 0]
             if not len(alive):
                 break
             steps.append((alive, at))
@@ -223,14 +228,17 @@ class Trie:
         lengths = self.depth[selection]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         symbols = np.empty(int(offsets[-1]), dtype=np.int64)
-        position, at = offsets[1:] - 1, selection
+        position = offsets[1:] - 1
+        at = selection
         while True:
             alive = np.flatnonzero(at > 0)
             if not len(alive):
                 return Words(symbols, offsets)
-            at, position = at[alive], position[alive]
+            at = at[alive]
+            position = position[alive]
             symbols[position] = self.symbol[at]
-            at, position = self.parent[at], position - 1
+            at = self.parent[at]
+            position = position - 1
 
     def roll_out(self, initial: FloatArray, transition: Transition) -> FloatArray:
         """Compute the state of a model after each node's prefix.
@@ -348,12 +356,16 @@ def frequent_prefixes(
     frequencies = [np.array([weights.sum()])]
     top = frequencies[0][-number:]
     order = np.argsort(-lengths, kind="stable")
-    begins, lengths, weights = begins[order], lengths[order], weights[order]
+    begins = begins[order]
+    lengths = lengths[order]
+    weights = weights[order]
     at = np.zeros(len(begins), dtype=np.int64)
     for depth in range(int(lengths.max(initial=0))):
         # words are ordered by length, the longest first
         alive = int(np.searchsorted(-lengths, -depth))
-        begins, lengths, weights = begins[:alive], lengths[:alive], weights[:alive]
+        begins = begins[:alive]
+        lengths = lengths[:alive]
+        weights = weights[:alive]
         at = level.grow(at[:alive], words.symbols[begins + step * depth])
         start, end = level.bounds[-2:]
         totals = _sums_at(at - start, weights, end - start)
@@ -362,12 +374,10 @@ def frequent_prefixes(
         further = (totals > (top[0] if len(top) == number else 0))[at - start]
         if not further.any():
             break
-        begins, lengths, weights, at = (
-            begins[further],
-            lengths[further],
-            weights[further],
-            at[further],
-        )
+        begins = begins[further]
+        lengths = lengths[further]
+        weights = weights[further]
+        at = at[further]
     return level.tree(np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)), np.concatenate(
         frequencies
     )
@@ -378,7 +388,9 @@ class _Levels:
 
     def __init__(self, num_symbols: int) -> None:
         self.num_symbols = num_symbols
-        self.parents, self.symbols, self.bounds = [np.array([-1])], [np.array([-1])], [0, 1]
+        self.parents = [np.array([-1])]
+        self.symbols = [np.array([-1])]
+        self.bounds = [0, 1]
 
     def grow(self, at: IntArray, symbols: IntArray) -> IntArray:
         """Add a level to the tree: the children of its deepest nodes.

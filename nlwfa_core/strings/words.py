@@ -377,7 +377,8 @@ class Words:
 
         All parts must have the same alphabet.
         """
-        num_words, num_symbols = sum(map(len, parts)), sum(len(part.symbols) for part in parts)
+        num_words = sum(map(len, parts))
+        num_symbols = sum(len(part.symbols) for part in parts)
         symbols = np.empty(
             num_symbols,
             dtype=np.result_type(*(part.symbols for part in parts)) if packed else np.int64,
@@ -390,7 +391,8 @@ class Words:
             symbols[symbol : symbol + len(part.symbols)] = part.symbols
             offsets[word + 1 : word + 1 + len(part)] = part.offsets[1:]
             offsets[word + 1 : word + 1 + len(part)] += offsets.dtype.type(symbol)
-            word, symbol = word + len(part), symbol + len(part.symbols)
+            word = word + len(part)
+            symbol = symbol + len(part.symbols)
         return cls(symbols, offsets, next((part.alphabet for part in parts), None))
 
     def packed(self) -> Words:
@@ -431,9 +433,10 @@ class Words:
         index = alphabet.numbers
         other = -1 if alphabet.unknown is None else index[alphabet.unknown]
         numbers = np.array([index.get(symbol, other) for symbol in old_alphabet.symbols])
-        if unknown := [
+        unknown = [
             repr(old_alphabet.symbols[symbol]) for symbol in np.flatnonzero(present & (numbers < 0))
-        ]:
+        ]
+        if unknown:
             are = "symbol {} is" if len(unknown) == 1 else "symbols {} are"
             raise RecipeError(
                 f"{are.format(listed(unknown))} not in {owner} alphabet of {alphabet.summary}"
@@ -626,10 +629,12 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
         )
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
-            if (fractions := array[~(np.isfinite(array) & (array == np.rint(array)))]).size:
+            fractions = array[~(np.isfinite(array) & (array == np.rint(array)))]
+            if fractions.size:
                 raise RecipeError(f"{name} must be whole numbers; got {fractions[0]}")
     if array.dtype.kind == "f" or array.dtype == np.uint64:
-        if (largest := array.ravel()[np.abs(array).argmax()]) >= 2**63 or largest < -(2.0**63):
+        largest = array.ravel()[np.abs(array).argmax()]
+        if largest >= 2**63 or largest < -(2.0**63):
             raise RecipeError(f"{name} must be between −2⁶³ and 2⁶³ − 1; got {largest}")
         return array.astype(np.int64)
     return array
@@ -721,7 +726,8 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
     for rows in words.blocks():
         leaders = first[inverse[rows]]
         rows, leaders = rows[rows != leaders], leaders[rows != leaders]
-        words_of_leaders, words_of_rows = words.take(leaders), words.take(rows)
+        words_of_leaders = words.take(leaders)
+        words_of_rows = words.take(rows)
         if (words_of_leaders.offsets != words_of_rows.offsets).any() or (
             words_of_leaders.symbols != words_of_rows.symbols
         ).any():
@@ -795,7 +801,8 @@ def unique_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
     """
     if bound > MAX_KEYS_PER_MARK * len(keys):
         return np.unique(keys, return_inverse=True)
-    present, rank = np.zeros(bound, dtype=bool), np.empty(bound, dtype=np.int64)
+    present = np.zeros(bound, dtype=bool)
+    rank = np.empty(bound, dtype=np.int64)
     present[keys] = True
     unique = np.flatnonzero(present)
     rank[unique] = np.arange(len(unique))

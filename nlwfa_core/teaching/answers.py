@@ -214,10 +214,8 @@ class ChoiceKey:
         chosen = [self.options[names.index(part)] for part in _options_in(_parts(text), names)]
         if not self.several and len(chosen) > 1:
             raise RecipeError(f"choose one option; got {len(chosen)}")
-        rights, wrong = (
-            sum(option.right for option in self.options),
-            [option for option in chosen if not option.right],
-        )
+        rights = sum(option.right for option in self.options)
+        wrong = [option for option in chosen if not option.right]
         hits = len(chosen) - len(wrong)
         if hits == rights and not wrong:
             return Verdict(1)
@@ -294,7 +292,8 @@ class StringKey:
         string = "".join(_short(text).split())
         if string.lower() in EMPTY_STRING:
             return ""
-        if wrong := [symbol for symbol in string if symbol not in self.alphabet]:
+        wrong = [symbol for symbol in string if symbol not in self.alphabet]
+        if wrong:
             raise RecipeError(
                 f"use only the symbols {' '.join(self.alphabet)}, or λ for the empty string; "
                 f"got {wrong[0]!r}"
@@ -501,7 +500,8 @@ def _options_in(parts: Sequence[str], names: Sequence[str]) -> list[str]:
     """
     if not parts:
         raise RecipeError("choose an answer first")
-    if wrong := [part for part in parts if part not in names]:
+    wrong = [part for part in parts if part not in names]
+    if wrong:
         raise RecipeError(
             f"{wrong[0][:40]!r} is not one of the options: {listed([name[:40] for name in names])}"
         )

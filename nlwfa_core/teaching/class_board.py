@@ -221,7 +221,8 @@ def gains_csv(record: ClassRecord, names: Iterable[str]) -> bytes:
         before, after = (shares(record.answers, name, when) for when in (BEFORE, AFTER))
         times = [quiz_seconds(record.answers, name, when) for when in (BEFORE, AFTER)]
         for number, entry in enumerate(record.members, 1):
-            first, second = before.get(entry.member), after.get(entry.member)
+            first = before.get(entry.member)
+            second = after.get(entry.member)
             if first is None and second is None:
                 continue
             is_defined = first is not None and second is not None and first < 1

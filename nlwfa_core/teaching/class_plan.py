@@ -34,9 +34,11 @@ def read_notes(text: str) -> dict[str, Note]:
 
     Raises FormatError with the number of the line that has the error.
     """
-    notes, introduction = {}, []
+    notes = {}
+    introduction = []
     for part in sections(text):
-        name, body = part.title, [line for line in part.lines[1:] if line.strip()]
+        name = part.title
+        body = [line for line in part.lines[1:] if line.strip()]
         if "/" not in name:
             introduction += ["", f"### {name}", *part.lines[1:]]
             continue

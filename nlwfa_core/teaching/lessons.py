@@ -183,7 +183,8 @@ def read_lesson(name: str, text: str) -> Lesson:
     heading: dict[str, str] = {}
     for line, key, value in named_values(section, HEADING):
         lines[key], heading[key] = line, value
-    if missing := [key for key in HEADING[:3] if not heading.get(key)]:
+    missing = [key for key in HEADING[:3] if not heading.get(key)]
+    if missing:
         raise FormatError(f"the heading has no {missing[0]}", lines.get(missing[0], 1))
     if not re.fullmatch("[0-9]{1,3}", heading["minutes"]):
         raise FormatError(
@@ -250,7 +251,8 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
                 f"page must be one of {', '.join(PAGES)}; got {name!r}{did_you_mean(name, PAGES)}",
                 lines["page"],
             )
-    if unknown := [name for name in show if name not in FIELDS and show != (NO_CONTROLS,)]:
+    unknown = [name for name in show if name not in FIELDS and show != (NO_CONTROLS,)]
+    if unknown:
         raise FormatError(
             f"show: {unknown[0]!r} is not a control{did_you_mean(unknown[0], FIELDS)}",
             lines["show"],
@@ -323,7 +325,8 @@ def _text_and_question(part: Section) -> tuple[str, Question | None]:
 
 def _fields(text: str, line: int) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in text.split()]
-    if wrong := [pair for pair in pairs if not pair[1]]:
+    wrong = [pair for pair in pairs if not pair[1]]
+    if wrong:
         raise FormatError(f"expected field=value; got {wrong[0][0]!r}", line)
     return {name: value for name, _, value in pairs}
 

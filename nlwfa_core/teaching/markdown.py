@@ -78,11 +78,13 @@ def read_parts(text: str, heading: Section, file: str, part: str) -> list[Sectio
 
     Raises FormatError if there is no part, or text before the first one.
     """
-    end, parts = heading.first + len(heading.lines), sections(text)
+    end = heading.first + len(heading.lines)
+    parts = sections(text)
     if not parts:
         raise FormatError(f"{file} needs at least one {part}: a line that begins with ##", end)
     lines = text.split("\n")[end : parts[0].first - 1]
-    if stray := [line for line, text_of_line in enumerate(lines, end + 1) if text_of_line.strip()]:
+    stray = [line for line, text_of_line in enumerate(lines, end + 1) if text_of_line.strip()]
+    if stray:
         raise FormatError(f"there is text before the first {part}", stray[0])
     return parts
 
@@ -129,7 +131,8 @@ def required_values(section: Section, names: tuple[str, ...]) -> dict[str, str]:
     Raises FormatError also if a name is missing or has no value.
     """
     values = {name: value for _, name, value in named_values(section, names)}
-    if missing := [name for name in names if not values.get(name)]:
+    missing = [name for name in names if not values.get(name)]
+    if missing:
         raise FormatError(f"the line {missing[0]}: is missing, or has no value", section.first)
     return values
 

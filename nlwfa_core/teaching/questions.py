@@ -196,7 +196,8 @@ def read_key(declarations: Sequence[Declaration]) -> Key:
 
     Raises FormatError with the number of the line that has the error.
     """
-    line, values = declarations[0][0], {name: value for _, name, value in declarations}
+    line = declarations[0][0]
+    values = {name: value for _, name, value in declarations}
     kinds = [name for name in KEYS if name in values]
     if len(kinds) != 1:
         raise FormatError(

@@ -25,7 +25,8 @@ from ..metrics.intervals import CONFIDENCE, NUM_RESAMPLES, Interval, resamples
 from .markdown import named_values, read_folder, read_heading
 from .tasks.bank import Kind, Task, read_kinds
 
-BEFORE, AFTER = "before", "after"
+BEFORE = "before"
+AFTER = "after"
 # of the first item; unlike the numbers of tasks that people practise with
 SEEDS = {BEFORE: 1_000_120, AFTER: 1_000_520}
 NUM_ITEMS = 8
@@ -113,11 +114,13 @@ def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:
     line = next(line for line, key, _ in named_values(section, HEADING) if key == "items")
     kinds = {**bank, **{kind.name: kind for kind in own_kinds}}
     names = [item.strip() for item in heading["items"].split(",")]
-    if unknown := [item for item in names if item not in kinds]:
+    unknown = [item for item in names if item not in kinds]
+    if unknown:
         raise FormatError(f"there is no item {unknown[0]!r}{did_you_mean(unknown[0], kinds)}", line)
     if len(set(names)) != NUM_ITEMS or len(names) != NUM_ITEMS:
         raise FormatError(f"a quiz has {NUM_ITEMS} different items; got {len(set(names))}", line)
-    if unused := [kind.name for kind in own_kinds if kind.name not in names]:
+    unused = [kind.name for kind in own_kinds if kind.name not in names]
+    if unused:
         raise FormatError(f"{unused[0]!r} is not among the items", line)
     return Quiz(name, heading["title"], tuple(kinds[item] for item in names))
 
@@ -178,7 +181,8 @@ def normalised_gain(before: Sequence[float], after: Sequence[float]) -> Gain:
     number = len(before)
     if not number:
         return Gain(0, float("nan"), float("nan"), None)
-    first, second = np.array(before, dtype=float), np.array(after, dtype=float)
+    first = np.array(before, dtype=float)
+    second = np.array(after, dtype=float)
     averages = float(first.mean()), float(second.mean())
     if averages[0] == 1:
         return Gain(number, *averages, None)
@@ -188,7 +192,8 @@ def normalised_gain(before: Sequence[float], after: Sequence[float]) -> Gain:
         draws = np.concatenate(
             list(resamples(np.ones(number, dtype=np.int64), NUM_RESAMPLES, seed=0))
         )
-        starts, ends = draws @ first / number, draws @ second / number
+        starts = draws @ first / number
+        ends = draws @ second / number
         if not (starts >= 1 - 1e-12).any():
             tail = (1 - CONFIDENCE) / 2
             low, high = (

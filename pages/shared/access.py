@@ -123,7 +123,8 @@ def browser_token(cookie: str) -> str:
     if len(parts) != 4 or parts[0] != "2":
         return ""
     try:
-        mask, masked = bytes.fromhex(parts[1]), bytes.fromhex(parts[2])
+        mask = bytes.fromhex(parts[1])
+        masked = bytes.fromhex(parts[2])
     except ValueError:
         return ""
     return bytes(byte ^ mask[i % len(mask)] for i, byte in enumerate(masked)).hex() if mask else ""

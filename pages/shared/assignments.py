@@ -20,7 +20,9 @@ import streamlit as st
 
 from pages.shared import url_parameters
 
-MADE, NUMBER, RECEIPT = "assignments.made", "assignments.number", "assignments.receipt"
+MADE = "assignments.made"
+NUMBER = "assignments.number"
+RECEIPT = "assignments.receipt"
 
 
 @dataclass(frozen=True)

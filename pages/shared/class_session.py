@@ -26,11 +26,15 @@ from pages.shared.server import home
 from pages.shared.standing import OPENINGS, standing
 from pages.shared.widgets import error_toast, escape_markdown
 
-CLASS, TEACHER = "class", "teacher"  # parameters of the address
+# parameters of the address
+CLASS = "class"
+TEACHER = "teacher"
 PARAMETERS = (CLASS, TEACHER)
 PAGE = "classroom"
 MEMBER = "class.member"  # the code and the pseudonym with which this session has joined
-UNSENT, TO_RESTORE, PLACE = "class.unsent", "class.to_restore", "class.place"
+UNSENT = "class.unsent"
+TO_RESTORE = "class.to_restore"
+PLACE = "class.place"
 BEGUN = "class.begun"  # question or quiz -> since when it is on the page, in seconds since 1970
 
 log = logging.getLogger(__name__)
@@ -291,7 +295,8 @@ def _send() -> None:
     unsent: dict[tuple[str, int, int], Answer] = st.session_state.get(UNSENT, {})
     if not unsent:
         return
-    here, room = st.session_state[MEMBER][0], store()
+    here = st.session_state[MEMBER][0]
+    room = store()
     with database_errors_as_sentences():
         try:
             room.record(here, unsent.values())

@@ -26,11 +26,15 @@ from nlwfa_core.teaching.questions import Question, Response
 from pages.shared import class_session
 from pages.shared.widgets import escape_markdown
 
-RESPONSES, ERRORS = "exercise.responses", "exercise.errors"
+RESPONSES = "exercise.responses"
+ERRORS = "exercise.errors"
 RIGHT = "exercise.right"  # the question whose last check was right, until that has been shown
 # The widgets on Practice that choose a quiz; a lesson sets them, too.
-MODE, TASKS, QUIZ = "practice.mode", "Tasks", "Quiz"
-LESSON, WHEN = "practice.lesson", "practice.when"
+MODE = "practice.mode"
+TASKS = "Tasks"
+QUIZ = "Quiz"
+LESSON = "practice.lesson"
+WHEN = "practice.when"
 PLACES = ("first", "second", "third")
 TOUCH = ":material/touch_app:"
 FIELD = 230  # pixels: *Check* has room next to it in a docked lesson
@@ -39,7 +43,8 @@ FIELD = 230  # pixels: *Check* has room next to it in a docked lesson
 def responses() -> dict[tuple[str, int], Response]:
     """Return all responses of this session: (name, seed) of the question -> response."""
     saved: dict[tuple[str, int], Response] = st.session_state.setdefault(RESPONSES, {})
-    if earlier := class_session.answers_to_restore():
+    earlier = class_session.answers_to_restore()
+    if earlier:
         saved.update(class_session.restored(earlier) | saved)
     return saved
 
@@ -49,7 +54,8 @@ def exercise(task: str, seed: int, question: Question, how: str = "") -> None:
     answered. `how`: what an empty field says, if not what kind of answer it is for.
     """
     assert question.key is not None
-    key, response = question.key, responses().get((task, seed), Response(task, seed))
+    key = question.key
+    response = responses().get((task, seed), Response(task, seed))
     name = _name(task, seed)
     with st.container(key=f"exercise_{name}", gap="small"):
         st.markdown(f"**{question.text}**")
@@ -67,7 +73,8 @@ def exercise(task: str, seed: int, question: Question, how: str = "") -> None:
                 "once more.",
                 icon=":material/replay:",
             )
-        if error := st.session_state.get(ERRORS, {}).get((task, seed)):
+        error = st.session_state.get(ERRORS, {}).get((task, seed))
+        if error:
             st.error(escape_markdown(f"{error[0].upper()}{error[1:]}."), icon=":material/error:")
         with (
             st.form(f"exercise.{name}", border=False),

@@ -29,7 +29,8 @@ def follow(page: str) -> None:
     Call this before the sidebar is drawn. While the database can't be reached, nobody is moved.
     """
     try:
-        if not (code := class_session.joined()):
+        code = class_session.joined()
+        if not code:
             return
         with database_errors_as_sentences():
             step, moved = class_session.store().last_move(code)

@@ -37,10 +37,14 @@ from pages.shared.navigation import FIRST, switch, title
 from pages.shared.server import ASSETS
 from pages.shared.widgets import error_toast, escape_markdown
 
-LESSON, STEP, GO, GO_QUIZ = "lesson", "step", "lessons.go", "lessons.quiz"
+LESSON = "lesson"
+STEP = "step"
+GO = "lessons.go"
+GO_QUIZ = "lessons.quiz"
 PRESSES = "lessons.presses"
 # the parameter with the names of the controls to show; ALL among them shows all
-SHOW, ALL = "show", "all"
+SHOW = "show"
+ALL = "all"
 ANSWER_FIRST = '"The results appear here when you have answered."'
 HIDDEN = "The quiz is open next to this. The step's text and answer are hidden until you leave it."
 # the lesson and the index of a step, and the values of the controls before that step was opened
@@ -68,7 +72,8 @@ _look = st.components.v2.component(
 
 def current() -> tuple[Lesson, int] | None:
     """Return the open lesson and the index of its step, from 0; None if no lesson is open."""
-    name, step = url_parameters.value(LESSON), url_parameters.value(STEP)
+    name = url_parameters.value(LESSON)
+    step = url_parameters.value(STEP)
     if name and name not in contents.lessons():
         close()
         text = f"There is no lesson {name[:40]!r}. There are {', '.join(contents.lessons())}."
@@ -428,7 +433,8 @@ def _hide(names: Sequence[str]) -> None:
     Explore's picture, and what is drawn in the matrix, only by properties, which their style sheets
     and scripts read.
     """
-    before, right = ".stApp:has(.st-key-unanswered)", ".stApp:has(.st-key-right)"
+    before = ".stApp:has(.st-key-unanswered)"
+    right = ".stApp:has(.st-key-right)"
     inside = [name for name in names if name.startswith(PART) or name in DRAWN]
     if inside:
         hidden = " ".join(f"--hide-{name.partition('.')[2]}: hidden;" for name in inside)
@@ -511,7 +517,8 @@ def _words(steps: Sequence[Step]) -> None:
     open one, and of those before it.
     """
     texts = (f"{step.title} {step.text} {step.question and step.question.text}" for step in steps)
-    if terms := terms_in(" ".join(texts)):
+    terms = terms_in(" ".join(texts))
+    if terms:
         words = st.popover(
             "Words",
             icon=":material/dictionary:",
@@ -638,7 +645,8 @@ def _move(lesson: Lesson, index: int) -> None:
 
 
 def _keep_mine() -> None:
-    if mine := st.session_state.pop(MINE, None):  # none at the second of two quick clicks
+    mine = st.session_state.pop(MINE, None)
+    if mine:  # none at the second of two quick clicks
         sidebar.restore_values(mine[2])
 
 

@@ -136,7 +136,8 @@ def _take_from_address() -> None:
 
 def _put_into_address() -> None:
     for name in NAMES:
-        run, parameter = st.session_state.get(_key(name)), name.lower()
+        run = st.session_state.get(_key(name))
+        parameter = name.lower()
         if run is not None:
             if st.query_params.get(parameter) != (code := recipe_code(run)):
                 st.query_params[parameter] = code

@@ -42,7 +42,8 @@ def adopt(recipes: Sequence[Recipe]) -> None:
 def withdraw_others(data: DataRecipe) -> None:
     """Cancel this session's training runs for strings other than these."""
     started: list[Recipe] = st.session_state.get(STARTED, [])
-    if others := [recipe for recipe in started if recipe.data != data]:
+    others = [recipe for recipe in started if recipe.data != data]
+    if others:
         visitor_runs.cancel(*reversed(others))
         st.session_state[STARTED] = [recipe for recipe in started if recipe.data == data]
 
@@ -55,7 +56,9 @@ def look(keys: Mapping[str, Mapping[int, Sequence[str]]]) -> Statuses:
     keys : mapping
         Learner -> rank -> the keys of runs.
     """
-    runner, owner = visitor_runs.runner(), visitor_runs.owner()  # once for hundreds of keys
+    # once for hundreds of keys
+    runner = visitor_runs.runner()
+    owner = visitor_runs.owner()
     return {
         learner: {
             rank: status
@@ -79,7 +82,8 @@ def told(statuses: Statuses) -> dict[str, dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for learner, by_rank in statuses.items():
-        if active := _active(by_rank):
+        active = _active(by_rank)
+        if active:
             found[learner] = {"text": _text(active), "doing": _doing(active), "ranks": [*active]}
         elif failed := [status for status in by_rank.values() if status.state == "failed"]:
             found[learner] = {"failed": failed[0].message or ""}

@@ -17,7 +17,8 @@ from pages.shared.navigation import offered_pages, page_file, title
 from pages.shared.open_lesson import ALL, SHOW
 from pages.shared.widgets import error_toast
 
-VIEW, SLIDE = "view", "slide"
+VIEW = "view"
+SLIDE = "slide"
 QR_WIDTH = 220  # pixels
 ALL_CONTROLS_HEIGHT = "45vh"  # of the sidebar below a docked lesson, if it shows all controls
 NO_CONTROLS_HEIGHT = "4rem"  # if it shows none
@@ -43,7 +44,8 @@ def _names() -> list[str]:
     Names of no control are left out, and reported once.
     """
     names = list(filter(None, url_parameters.value(SHOW).split(",")))
-    if unknown := [name for name in names if name not in (*sidebar.CONTROLS, ALL)]:
+    unknown = [name for name in names if name not in (*sidebar.CONTROLS, ALL)]
+    if unknown:
         names = [name for name in names if name not in unknown]
         url_parameters.set_value(SHOW, ",".join(names))
         text = (

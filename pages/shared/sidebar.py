@@ -280,7 +280,8 @@ def remember_values() -> None:
     address.
     """
     entries: dict[Entry, dict[str, Any]] = st.session_state.setdefault(ENTRIES, {})
-    entries.pop(entry := _entry(), None)
+    entry = _entry()
+    entries.pop(entry, None)
     entries[entry] = saved_values()
     for oldest in list(entries)[:-MAX_CHANGES]:
         del entries[oldest]
@@ -367,7 +368,8 @@ def hide_unused(page: str) -> None:
 
     To be called before the sidebar is drawn, so nobody sees it go.
     """
-    if mark := UNUSED.get(page):
+    mark = UNUSED.get(page)
+    if mark:
         with st.container(key=mark):
             st.html("<i></i>")
 
@@ -463,7 +465,8 @@ def _data_controls(effective: list[str]) -> None:
         st.caption(as_sentence(LANGUAGES[st.session_state["grammar"]].title))
     elif source == "upload":
         for name in UPLOADS:
-            if value := st.session_state[name]:
+            value = st.session_state[name]
+            if value:
                 text = as_sentence(f"{OPTIONS[name].title}: {uploads.label(value)}")
                 st.caption(escape_markdown(text.removesuffix(".")))
         _expander("Symbols", "symbols", [name for name in SYMBOL_FIELDS if name in effective])
@@ -522,7 +525,8 @@ def _learning_controls(effective: list[str]) -> None:
 
 def _expander(title: str, name: str, names: Iterable[str]) -> None:
     """Draw an expander with controls, which are drawn while it is open."""
-    if box := opened(title, EXPANDERS[name]):
+    box = opened(title, EXPANDERS[name])
+    if box:
         with box:
             _controls(*names)
 

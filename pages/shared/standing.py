@@ -15,12 +15,16 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-MEMBER, STRANGER = 0, 1
+MEMBER = 0
+STRANGER = 1
 MAX_BROWSERS = 20_000  # those that were not seen for longest are forgotten
-BUSY_SECONDS, BUSY_PAGES = 10.0, 20  # a browser that asks for more pages in this time is a busy one
+# a browser that asks for more pages in this time is a busy one
+BUSY_SECONDS = 10.0
+BUSY_PAGES = 20
 ACTIVE_SECONDS = 60.0
 # from one address, at most so many class sessions are opened in this time
-OPENINGS, OPENING_SECONDS = 10, 60.0
+OPENINGS = 10
+OPENING_SECONDS = 60.0
 
 # MEMBER or STRANGER; whether it is busy; when it joined: the smaller one is served first
 Rank = tuple[int, bool, float]

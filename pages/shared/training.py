@@ -40,7 +40,8 @@ MAX_BARS = 2
 # others like it have taken longer.
 AT_ONCE_SECONDS = 30.0
 BRIEF_SECONDS = 3.0
-AT_ONCE, REPLACED = "training.at_once", "training.replaced"
+AT_ONCE = "training.at_once"
+REPLACED = "training.replaced"
 EPOCHS = (1, 10, 100)
 SEED = "learning_seed"  # the flat name of the seed of a network's training
 STAGES = {
@@ -533,7 +534,8 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
         st.markdown(_stages(going[0]))
     for status in [status for status in going if status.state == "running"][:MAX_BARS]:
         st.progress(*_bar(status))
-    if words := queue_words(going):
+    words = queue_words(going)
+    if words:
         st.caption(escape_markdown(words))
     if show_losses:
         status = going[0]
@@ -545,7 +547,8 @@ def _progress(going: list[JobStatus], key: str, show_losses: bool) -> None:
         if status.picture:
             # what is being trained comes first
             is_network = status.progress is None or status.progress.stage == "factorisation"
-            first, second = st.container(), st.container()
+            first = st.container()
+            second = st.container()
             if status.picture.network:
                 with first if is_network else second:
                     _auto_encoder(
@@ -584,7 +587,8 @@ def _pause_buttons(status: JobStatus, key: str, clicks: _Clicks) -> None:
         type="primary",
     )
     for epochs in EPOCHS:
-        label, text = f"+{epochs}", f"{epochs} more epoch{'' if epochs == 1 else 's'}"
+        label = f"+{epochs}"
+        text = f"{epochs} more epoch{'' if epochs == 1 else 's'}"
         st.button(
             label,
             key=f"{key}.step.{epochs}",
@@ -611,7 +615,8 @@ def _stages(status: JobStatus) -> str:
 
 def _bar(status: JobStatus) -> tuple[float, str]:
     """Return the filled share of the progress bar, and the text above it."""
-    name, progress = status.recipe.title, status.progress
+    name = status.recipe.title
+    progress = status.progress
     if progress is None:
         return 0.0, f"{name}: starting"
     stage = STAGES.get(progress.stage, progress.stage)

@@ -68,7 +68,8 @@ def write(*names: str) -> None:
 def put(texts: Mapping[str, str]) -> None:
     """Set parameters of the address, name -> text; one with an empty text is removed."""
     there = st.query_params.to_dict()
-    if new := {name: text for name, text in texts.items() if text and there.get(name) != text}:
+    new = {name: text for name, text in texts.items() if text and there.get(name) != text}
+    if new:
         st.query_params.update(new)
     for name in [name for name, text in texts.items() if not text and name in there]:
         del st.query_params[name]

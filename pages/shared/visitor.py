@@ -15,9 +15,12 @@ from pages.shared import access
 from pages.shared.standing import MEMBER, Rank, standing
 from pages.shared.widgets import error_toast, escape_markdown
 
-ALL, OWN, OFF = "all", "own", "off"
+ALL = "all"
+OWN = "own"
+OFF = "off"
 MODES = (ALL, OWN, OFF)
-HISTORY, STATUS = "NLWFA_HISTORY", "NLWFA_STATUS"
+HISTORY = "NLWFA_HISTORY"
+STATUS = "NLWFA_STATUS"
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +109,8 @@ class Owner:
 
 def owner() -> Owner:
     """Return the owner of this session."""
-    token, is_here = browser(), at_the_machine()
+    token = browser()
+    is_here = at_the_machine()
     if signed_in():
         person = str(st.user.get("sub") or st.user.get("email"))
         identity = "\0".join(("user", str(st.user.get("iss", "")), person))

@@ -19,7 +19,8 @@ from pages.shared.server import SHIPPED, home
 from pages.shared.standing import MEMBER, standing
 
 MAX_OWNERS = 5000
-STARTED, MAX_STARTED = "runs.started", 20
+STARTED = "runs.started"
+MAX_STARTED = 20
 VISITED = "runs.visited"
 GOING = "runs.going"
 

@@ -35,7 +35,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
-UPLOAD, METRICS = "/_stcore/upload_file/", "/_stcore/metrics"
+UPLOAD = "/_stcore/upload_file/"
+METRICS = "/_stcore/metrics"
 TRY_AGAIN_LATER = 1013  # the code with which a websocket is closed
 STRANGERS_SHARE = 2  # strangers together may use 1/2 of what all may
 WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wait to be drawn
@@ -186,7 +187,8 @@ class Uploads:
         Streamlit itself closes them only when the next browser leaves: on a quiet server, the last
         visitor's strings would stay for hours.
         """
-        runtime, now = st.runtime.get_instance(), monotonic()
+        runtime = st.runtime.get_instance()
+        now = monotonic()
         sessions = {session for session, _ in self._files}
         self._left = {
             session: self._left.get(session, now)
@@ -246,7 +248,8 @@ class Gate:
 
     async def _upload(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
         """Pass a file on, or a wish to remove one, unless the sum of all files is too large."""
-        scope, method = request.scope, request.scope["method"]
+        scope = request.scope
+        method = request.scope["method"]
         session, _, file = scope["path"].rpartition(UPLOAD)[2].partition("/")
         if method != "PUT":
             if method == "DELETE":
@@ -259,7 +262,8 @@ class Gate:
             await PlainTextResponse("The size of the file is missing.", 411)(scope, receive, send)
             return
         browser = _browser(request)
-        if reason := uploads.refusal(session, file, browser, int(length)):
+        reason = uploads.refusal(session, file, browser, int(length))
+        if reason:
             log.warning("An upload was refused: %s", reason)
             await PlainTextResponse(reason, 413)(scope, receive, send)
             return
@@ -412,10 +416,8 @@ async def _tidy() -> None:
 def greeting() -> str:
     """Write where the lab is: the address with the key, and the one for others."""
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
-    port, base = (
-        st.get_option("server.port"),
-        str(st.get_option("server.baseUrlPath") or "").strip("/"),
-    )
+    port = st.get_option("server.port")
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     end = f":{port}/{base}/" if base else f":{port}/"
     listens_on = str(st.get_option("server.address") or "")
     everywhere = listens_on in EVERY_INTERFACE

@@ -34,7 +34,9 @@ FEW_COLUMNS = 3  # fit a phone
 # Of a column that stays visible. Streamlit draws it at 60 % of its strength: this black then has
 # 5.7 to 1 on white, the theme's own ink 4.2; that of the dark theme has enough.
 PINNED_INK = "#000000"
-CHARACTER_WIDTH, WIDEST_STRINGS = 9, 360  # pixels, in a column of strings
+# pixels, in a column of strings
+CHARACTER_WIDTH = 9
+WIDEST_STRINGS = 360
 MEASURED_ROWS = 10  # by Streamlit, to find a column's width
 PAUSE = "150ms"  # in typing, after which the page answers
 TRAINING_HELP = (

@@ -58,22 +58,20 @@ from pages.shared import components, contents, navigation, screen, sidebar, uplo
 from pages.shared.context import computed
 from pages.shared.widgets import escape_markdown, written_string
 
-DRAFT, PAST, FUTURE, ROWS, VERSION = (
-    "build.draft",
-    "build.past",
-    "build.future",
-    "build.rows",
-    "build.version",
-)
+DRAFT = "build.draft"
+PAST = "build.past"
+FUTURE = "build.future"
+ROWS = "build.rows"
+VERSION = "build.version"
 EXACT = 6  # significant digits where the exact value of a cell is meant
-TASK, HINTS, TEXT, WALK, ERROR = (
-    "build.task",
-    "build.hints",
-    "build.text",
-    "build.walk",
-    "build.error",
-)
-RANK, CUT, LEAVE = "build.rank", "build.cut", "build.leave"
+TASK = "build.task"
+HINTS = "build.hints"
+TEXT = "build.text"
+WALK = "build.walk"
+ERROR = "build.error"
+RANK = "build.rank"
+CUT = "build.cut"
+LEAVE = "build.leave"
 MAX_UNDO = 100
 COLUMNS = {"states": ("name", "α₀", "α∞"), "arrows": ("from", "symbol", "to", "weight")}
 NAME = "build-walk"
@@ -158,7 +156,8 @@ def begin() -> None:
         persist_state="session",
     )
     with right, st.container(horizontal=True, key="build_tools"):
-        past, future = st.session_state.get(PAST, []), st.session_state.get(FUTURE, [])
+        past = st.session_state.get(PAST, [])
+        future = st.session_state.get(FUTURE, [])
         st.button(
             "Undo", key="build.undo", icon=":material/undo:", on_click=_undo, disabled=not past
         )
@@ -176,13 +175,15 @@ def begin() -> None:
         left.number_input(
             "Seed", 0, 2**31 - 1, key="build.seed", on_change=_begin_with, persist_state="session"
         )
-    if (name := st.session_state.get(TASK)) in challenges:
+    name = st.session_state.get(TASK)
+    if name in challenges:
         _task(challenges[name])
 
 
 def read_link() -> None:
     """Take the automaton and the task of a link; what it can't mean is reported and left out."""
-    packed, name = screen.unread("automaton"), screen.unread("build")
+    packed = screen.unread("automaton")
+    name = screen.unread("build")
     if name is not None:
         st.session_state[TASK] = name if name in contents.challenges() else None
         if name and name not in contents.challenges():
@@ -202,7 +203,8 @@ def read_link() -> None:
 
 
 def _begin_with() -> None:
-    if name := st.session_state["build.example"]:
+    name = st.session_state["build.example"]
+    if name:
         st.session_state[TASK] = None
         _set(example(name, st.session_state.get("build.seed") or 0))
 
@@ -479,7 +481,8 @@ def matrix(wfa: WFA) -> None:
     """Draw a block of the Hankel matrix with its singular values, and what a state is needed
     for.
     """
-    alphabet, names = wfa.alphabet, _draft().names
+    alphabet = wfa.alphabet
+    names = _draft().names
     assert alphabet is not None
     most = facts.block_lengths(wfa.num_symbols)
     left, middle, right = st.columns(3)
@@ -523,7 +526,8 @@ def matrix(wfa: WFA) -> None:
     )
     panels = panels_payload(hankel, svd, alphabet, MatrixChoice())
     components.panels("build.panels", {"basis": identity, "id": identity, **panels})
-    if table := widgets.opened("As a table", "build.as_table", "table"):
+    table = widgets.opened("As a table", "build.as_table", "table")
+    if table:
         labels = [alphabet.decode(word) for word in hankel.basis.prefixes]
         frame = pd.DataFrame(
             hankel.block.toarray(),

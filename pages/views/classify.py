@@ -28,10 +28,16 @@ from pages.shared import screen, training, uploads, widgets
 from pages.shared.context import Context, computed
 from pages.shared.widgets import escape_markdown
 
-OWN, FILES, UPLOADER = "own", "classify.files", "classify.upload"
+OWN = "own"
+FILES = "classify.files"
+UPLOADER = "classify.upload"
 TIMES = "classify.uploads"  # how often files were uploaded: each time the uploader is a new one
-FIRST, SECOND, RANK = "SP", "both.non", 3
-MOST_LABELS, MOST_RANK, MOST_ROWS = 10, 10, 200
+FIRST = "SP"
+SECOND = "both.non"
+RANK = 3
+MOST_LABELS = 10
+MOST_RANK = 10
+MOST_ROWS = 200
 # Key of a control, its title and its help.
 COLUMNS = (
     ("classify.label_column", "Column of the labels", "Its name, or its number from 1."),
@@ -161,7 +167,8 @@ def _use_files() -> None:
     for file in st.session_state[_uploader()]:
         try:
             parts = _parts(file.name, file.getvalue())
-            if (number := len({*files, *parts})) > MOST_LABELS:
+            number = len({*files, *parts})
+            if number > MOST_LABELS:
                 raise RecipeError(f"there must be at most {MOST_LABELS} labels; got {number}")
             files |= {label: uploads.store(data, label) for label, data in parts.items()}
         except RecipeError as error:
@@ -203,7 +210,8 @@ def results(recipes: Recipes) -> None:
         with st.expander("Strings that only one of them gets right", icon=":material/rule:"):
             widgets.draw_table(table, "classify.alone", "Strings that one classifier gets right")
     if scores:
-        if best := _best(next(iter(recipes.values()))):
+        best = _best(next(iter(recipes.values())))
+        if best:
             st.markdown(f"The automata that drew the strings get {format_share(best.accuracy)}.")
         st.caption(
             "$P(x \\mid y)$ is the product of the model's probabilities of next symbols, the end "

@@ -157,7 +157,8 @@ def student() -> None:
         st.button("Enter another code", key="class.other", on_click=class_session.leave_address)
         return
     st.subheader(f"Session {code}", anchor=False)
-    joined, name = class_session.joined(), ""
+    joined = class_session.joined()
+    name = ""
     if joined:
         name = class_session.nickname()
         who = f"as {escape_markdown(name)}" if name else "without a nickname"
@@ -243,7 +244,8 @@ def _quiz_links() -> None:
 
 def _how_to_join() -> None:
     """Draw what the class needs to join: the code, the link to a lesson, and its QR code."""
-    code, all_lessons = class_session.code(), contents.lessons()
+    code = class_session.code()
+    all_lessons = contents.lessons()
     left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
         st.markdown(
@@ -373,7 +375,8 @@ def presenter() -> None:
 @errors_as_messages()
 def _presenter() -> None:
     record = _record()
-    code, items = class_session.code(), _items(record)
+    code = class_session.code()
+    items = _items(record)
     name = _shown(record, items)
     with st.container(key="class_head", horizontal=True, vertical_alignment="center"):
         st.title(f"Class {code}", anchor=False, width="content")
@@ -420,7 +423,8 @@ def _presenter() -> None:
     with left.container(key="class_question"):
         _question(record, name, items[name], is_teachers=True)
     with right:
-        if (step := items[name].step) is not None:
+        step = items[name].step
+        if step is not None:
             _notes(step, items[name].note)
             st.link_button(
                 "This step for the projector",
@@ -548,7 +552,8 @@ def _question(record: ClassRecord, name: str, item: Item, is_teachers: bool) -> 
         text = "This step has no answer to enter" if question else "This step has no question"
         st.markdown(f"{text}. Here: {len(here)} of {plural(len(record.members), 'student')}.")
         return
-    key, revealed = question.key, name in record.revealed
+    key = question.key
+    revealed = name in record.revealed
     st.markdown(f"#### {question.text}")
     tally = class_board.tally(record.answers, name)
     counts = [f"**{tally.answered} of {len(record.members)}** have answered"]
@@ -608,10 +613,8 @@ def _question(record: ClassRecord, name: str, item: Item, is_teachers: bool) -> 
 
 def _who(record: ClassRecord, name: str) -> None:
     """Draw who has answered a question, and who has not."""
-    all_names, answered = (
-        class_board.member_names(record.members),
-        class_board.tries(record.answers, name),
-    )
+    all_names = class_board.member_names(record.members)
+    answered = class_board.tries(record.answers, name)
     groups = {
         "Answered": [text for member, text in all_names.items() if member in answered],
         "Not yet": [text for member, text in all_names.items() if member not in answered],
@@ -639,7 +642,8 @@ def _where(record: ClassRecord) -> None:
     if not record.members:
         st.markdown("Nobody has joined yet.")
         return
-    names, groups = class_board.member_names(record.members), class_board.places(record.members)
+    names = class_board.member_names(record.members)
+    groups = class_board.places(record.members)
     order = [place for place in class_board.lesson_steps(contents.lessons()) if place in groups]
     rest = [place for place in groups if place not in order]
     table: dict[str, Column] = {
@@ -854,7 +858,8 @@ def _flood(record: ClassRecord, answered: Counter[str]) -> None:
         for entry in record.members
         if entry.joined >= (since or 0.0) and not (silent and answered[entry.member])
     ]
-    label, icon = f"Remove {plural(len(members), 'member')}", ":material/group_remove:"
+    label = f"Remove {plural(len(members), 'member')}"
+    icon = ":material/group_remove:"
     st.button(
         label,
         key="class.remove_flood",
@@ -927,7 +932,8 @@ def _join() -> bool:
 def _go_to_lesson() -> None:
     if following.open_place(class_session.store().last_move(class_session.code())[0]):
         return
-    if position := open_lesson.current():
+    position = open_lesson.current()
+    if position:
         open_lesson.open_lesson(position[0].name, position[1])
     elif name := _lesson_of_the_class():
         open_lesson.open_lesson(name)

@@ -68,7 +68,8 @@ Name = TypeVar("Name", str, Point)  # of a run
 RANKS = (1, 2, 3, 4, 5, 8, 10, 15, 20, 30, 50, 100)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 SEEDS = {False: "the learning only", True: "the strings too"}
-OPENING, LAST = "compare.opening", "compare.last"
+OPENING = "compare.opening"
+LAST = "compare.last"
 # the file that a chart's camera button saves
 SVG = {"toImageButtonOptions": {"format": "svg", "filename": "nlwfa-lab"}}
 
@@ -249,14 +250,16 @@ def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
     grid = sweep.points()
     if sweep.against != "rank":
         return grid
-    allowed, refused = {}, Counter[str]()
+    allowed = {}
+    refused = Counter[str]()
     matrices: dict[HankelRecipe, HankelMatrix] = {}
     for point, one in grid.items():
         if one.learning.needs_hankel:
             if one.hankel not in matrices:
                 matrices[one.hankel] = Context(one.changed(data=recipe.data)).hankel
             hankel = matrices[one.hankel]
-            if one.learning.rank > (largest := min(hankel.num_prefixes, hankel.num_suffixes)):
+            largest = min(hankel.num_prefixes, hankel.num_suffixes)
+            if one.learning.rank > largest:
                 size = f"{hankel.num_prefixes:,} prefixes and {hankel.num_suffixes:,} suffixes"
                 refused[
                     f"{point.learner}: ranks up to {largest} only, because its matrix has {size}."
@@ -456,7 +459,8 @@ def _references(context: Context, sweep: Grid, metric: str) -> dict[str, float |
         of_size = Context(recipe.changed(data=recipe.data.changed(num_strings=size)))
         for name, scores in of_size.reference_scores.items():
             value = getattr(scores, metric)
-            if value is not None and isinstance(line := lines.setdefault(name, {}), dict):
+            line = lines.setdefault(name, {}) if value is not None else None
+            if isinstance(line, dict):
                 line[size] = value
     return lines
 
@@ -519,7 +523,8 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
     best_scores = {run_title(learner, best.rank): best.scores for learner, best in chosen.items()}
     if by in CRITERIA:
         learners = dict.fromkeys(point.learner for point in outcomes)
-        if missing := [learner for learner in learners if learner not in chosen]:
+        missing = [learner for learner in learners if learner not in chosen]
+        if missing:
             widgets.notes(f"No {CRITERIA[by]} for {listed(missing)}: {NEEDS_LIKELIHOOD}.")
         if not chosen:
             return
@@ -583,7 +588,8 @@ def verdict(named: Mapping[str, Outcome], by: str) -> None:
     choice = f"{best}: {chosen}." if len(named) > 1 else ""
     recipe = named[chosen].recipe
     sentence = Context(recipe).lead_over_ngram(recipe.data.error_rate if by in CRITERIA else by)
-    if level := level_with(chosen, named, by):
+    level = level_with(chosen, named, by)
+    if level:
         others = "1 other" if len(level) == 1 else f"{len(level)} others"
         names = "; ".join(level[:5]) + ("; …" if len(level) > 5 else "")
         sentence = f"Tied with {others}: {names}. {TIES} {sentence}"
@@ -731,7 +737,8 @@ def _table_of_runs(named: Mapping[str, Outcome], by: str) -> None:
     )
     if files is not None:
         csv = scores_csv({name: one.scores for name, one in named.items()})
-        label, icon = "All numbers as CSV", ":material/download:"
+        label = "All numbers as CSV"
+        icon = ":material/download:"
         files.download_button(
             label,
             csv,

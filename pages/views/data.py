@@ -38,13 +38,15 @@ from pages.shared.widgets import escape_markdown
 
 # Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file
 # that waits for another file.
-EMPTIED, WAITING = "uploads.emptied", "uploads.waiting"
+EMPTIED = "uploads.emptied"
+WAITING = "uploads.waiting"
 # Training strings that can't be read yet: the SHA-256 of the file, and how it was tried.
 UNREAD = "uploads.unread"
 # Lists of file types that all allow every file. Streamlit empties an uploader when its list
 # changes.
 ANY_TYPE: tuple[Sequence[str] | None, ...] = (None, (), [], "")
-PASTED, PASTE_ERROR = "data.paste", "uploads.paste_error"
+PASTED = "data.paste"
+PASTE_ERROR = "uploads.paste_error"
 PASTED_TITLE = "pasted strings"
 # with fewer pasted strings, none are set aside: all of them are used for training and for the test
 MIN_SPLIT = 30
@@ -225,7 +227,8 @@ def _upload_control(field: str, label: str, text: str) -> None:
         args=(field,),
     )
     uploads.refusal(f"upload.{field}")
-    if name := st.session_state.get(field):
+    name = st.session_state.get(field)
+    if name:
         label = f"In use: the file {escape_markdown(uploads.label(name))}"
         st.button(
             label,
@@ -256,7 +259,8 @@ def _use_upload(field: str) -> None:
     uploads.forget_refusals()
     before = {key: st.session_state.get(key, "") for key in UPLOADS}
     try:
-        data, reading = file.getvalue(), sidebar.current().data.reading
+        data = file.getvalue()
+        reading = sidebar.current().data.reading
         new: dict[str, object] = {}
         if field == "upload":
             st.session_state.pop(UNREAD, None)
@@ -272,7 +276,8 @@ def _use_upload(field: str) -> None:
             reading_alone(field, data, reading)
         names = before | {field: uploads.store(data, file.name)}
         waiting: dict[str, str] = st.session_state.setdefault(WAITING, {})
-        if (needed := NEEDS.get(field)) and not before[needed] and needed not in waiting:
+        needed = NEEDS.get(field)
+        if needed and not before[needed] and needed not in waiting:
             waiting[field] = names[field]
             text = (
                 f"{file.name} is stored. It will be used as soon as you upload its "
@@ -434,7 +439,8 @@ def _paste_control() -> None:
         help="Characters, or tokens separated by spaces; λ alone is the empty string. Or CSV: "
         "string, count.",
     )
-    if reason := st.session_state.pop(PASTE_ERROR, None):
+    reason = st.session_state.pop(PASTE_ERROR, None)
+    if reason:
         st.error(escape_markdown(f"{reason} – Nothing was changed."), icon=":material/error:")
     st.button("Use these strings", key="data.use", icon=":material/check:", on_click=_use_pasted)
 

@@ -59,7 +59,8 @@ COMPONENT = open_lesson.PICTURE
 MOST_CHARACTERS = 400  # of the string that is followed, in the address
 # Between two looks at trainings, with which a person sees five previews a second of one that runs;
 # while all of them wait, there is nothing to see.
-PREVIEW_SECONDS, WAITING_SECONDS = 0.15, 0.5
+PREVIEW_SECONDS = 0.15
+WAITING_SECONDS = 0.5
 # learner, or `_seeds_of` one -> rank -> keys of runs
 Keys = dict[str, dict[int, tuple[str, ...]]]
 
@@ -182,7 +183,8 @@ def _training(shown: _Shown, missing: Keys) -> None:
     statuses = rank_series.look(missing)
     if any(status.state == "done" for by_rank in statuses.values() for status in by_rank.values()):
         st.rerun()
-    if going := rank_series.going(statuses):
+    going = rank_series.going(statuses)
+    if going:
         rank_series.adopt([status.recipe for status in going])
         known = {
             learner: {rank: (status.key,) for rank, status in by_rank.items()}
@@ -411,7 +413,8 @@ def _open_settings() -> None:
 def _enter() -> None:
     """Set Compare, where a linear model is trained by likelihood, to that learner and rank."""
     room = st.session_state[COMPONENT].get("room")
-    if room == "compare" and (linear := _linear()) in STRING_LEARNERS:
+    linear = _linear()
+    if room == "compare" and linear in STRING_LEARNERS:
         rank = _linear_rank() or sidebar.current().learning.rank
         ranks = sorted({*open_lesson.COMPARED, rank})
         assignments.assign({"opponents": [linear], "ranks": ranks, "against": "rank"})
@@ -425,7 +428,8 @@ def ways_in() -> None:
         return
     with st.container(horizontal=True, key="explore_ways", vertical_alignment="center"):
         st.markdown("**New here?**", width="content")
-        if lesson := open_lesson.first_lesson():
+        lesson = open_lesson.first_lesson()
+        if lesson:
             st.button(
                 "Start lesson 1",
                 key="explore.lesson",

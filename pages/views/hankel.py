@@ -38,7 +38,8 @@ from pages.shared.widgets import escape_markdown, pinned_ink, written_frame
 
 NAME = "hankel-lens"
 SVD = "Truncated SVD"
-TABLE_ROWS, TABLE_COLUMNS = 30, 12
+TABLE_ROWS = 30
+TABLE_COLUMNS = 12
 CUT = "hankel.singular_values"
 EXACT = 6  # significant digits where the exact value of a cell is meant
 LINKED_CELL = "screen.cell.chosen"
@@ -124,7 +125,8 @@ def linked_lens(context: Context, symbol: int, layer: str, by: str) -> None:
     )
     residual = context.matrix(replace(choice, layer="H − Ĥ"))
     error = computed(lens.approximation_error, context.hankel_key, hankel, residual, choice=choice)
-    whole, rest = matrix_name(hankel, "H"), matrix_name(hankel, "(H − Ĥ)")
+    whole = matrix_name(hankel, "H")
+    rest = matrix_name(hankel, "(H − Ĥ)")
     how = f"Ĥ[u, v] = f(uv), the weight that {by} gives uv"
     if by == SVD:
         how = (
@@ -169,10 +171,8 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
         )
         if st.session_state.pop(ANSWERED, False):
             st.rerun()  # the question is not part of this fragment
-        window, cell = (
-            _position(state.get("window"), "id", payload),
-            _position(state.get("selection"), "basis", payload),
-        )
+        window = _position(state.get("window"), "id", payload)
+        cell = _position(state.get("selection"), "basis", payload)
         linked = _linked_cell(payload)
         if linked and not cell:
             cell = linked
@@ -206,7 +206,8 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
             "views. Each point is a prefix, too; "
             "those with similar rows are near each other. Click to pin a prefix and see the count."
         )
-    if table := widgets.opened("As a table", "hankel.as_table", "table"):
+    table = widgets.opened("As a table", "hankel.as_table", "table")
+    if table:
         with table:
             _table(matrix, payload, cell or window or {"row": 0, "column": 0})
 
@@ -250,7 +251,8 @@ def _answer(recipe: Recipe, payload: dict[str, Any]) -> None:
     cell = _position(st.session_state["hankel.lens"].get("selection"), "basis", payload)
     if cell and "column" in cell:
         context = Context(recipe)
-        basis, decode = context.hankel.basis, context.hankel_alphabet.decode
+        basis = context.hankel.basis
+        decode = context.hankel_alphabet.decode
         labels = decode(basis.prefixes[cell["row"]]), decode(basis.suffixes[cell["column"]])
         st.session_state[ANSWERED] = open_lesson.answer_by_cell(*labels)
 
@@ -382,7 +384,8 @@ def rank_cut(context: Context, symbol: int) -> None:
     page = {"basis": key, "id": f"{key} {symbol}", "byState": by_state}
     components.panels("hankel.panels", panels | page)
     st.markdown(numerical_rank_sentence(svd, hankel))
-    if table := widgets.opened("The values", "hankel.values", "table"):
+    table = widgets.opened("The values", "hankel.values", "table")
+    if table:
         ranks = pd.RangeIndex(1, len(svd.singular_values) + 1, name="rank")
         columns = {
             "singular value": svd.singular_values,

@@ -46,14 +46,20 @@ from pages.shared.widgets import error_toast, errors_as_messages, escape_markdow
 PAGE_SIZE = 50
 MAX_SHOWN_ROWS = 12  # a longer table scrolls
 ROW_PIXELS = 35
-WATCH_SECONDS, EXPECT_SECONDS = 2.0, 10.0
+WATCH_SECONDS = 2.0
+EXPECT_SECONDS = 10.0
 EXPECTED = "history.expected"
 UNDER_WAY = ("queued", "running")
 FILTERS = ("history.states", "history.learners", "history.sources", "history.tags")
-DELETED, OPENED, PACKED = "history.deleted", "history.opened", "history.packed"
+DELETED = "history.deleted"
+OPENED = "history.opened"
+PACKED = "history.packed"
 BUNDLE = "history.bundle"
 AT_ONCE_BYTES = 5_000_000  # a bundle smaller than this is packed before anybody presses its button
-SEARCH, ORDER, LAST, PAGE = "history.text", "history.order", "history.last", "history.page"
+SEARCH = "history.text"
+ORDER = "history.order"
+LAST = "history.last"
+PAGE = "history.page"
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +284,8 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
             f"{history_tables.format_time(run.ended, zone)}"
         )
         st.caption(escape_markdown(f"{moments}. Version {run.version}, key {run.key[:12]}…"))
-        if reason := history_tables.reason(run):
+        reason = history_tables.reason(run)
+        if reason:
             widgets.warnings(f"{history_tables.state_word(run.state).capitalize()}. {reason}")
         if history_tables.is_from_upload(run):
             widgets.notes(
@@ -298,7 +305,8 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
 
 def _results(run: Run) -> None:
     """Draw a run's scores, times, loss curves, diagnostics and warnings."""
-    if scores := history_tables.scores_of(run):
+    scores = history_tables.scores_of(run)
+    if scores:
         score_tables.score_table({history_tables.run_name(run): scores}, "history.scores")
         intervals = _intervals(run)
         if intervals and not any(interval.is_known for interval in intervals.values()):
@@ -492,7 +500,8 @@ def interrupted_bar(run_list: RunList, choices: Choices) -> None:
     """Draw the runs that were interrupted when a server stopped, with a button that starts them
     again.
     """
-    if number := choices.states.get("interrupted"):
+    number = choices.states.get("interrupted")
+    if number:
         with st.container(horizontal=True, key="history.interrupted", vertical_alignment="center"):
             st.markdown(
                 f"**{number:,} run{'s were' if number > 1 else ' was'} interrupted** when a "
@@ -582,7 +591,8 @@ def _delete(run_list: RunList, keys: list[str]) -> None:
 
 def undo_bar(run_list: RunList) -> None:
     """Draw a sentence about the last deletion, with a button that undoes it."""
-    if keys := st.session_state.get(DELETED):
+    keys = st.session_state.get(DELETED)
+    if keys:
         with st.container(horizontal=True, key="history.deleted_bar", vertical_alignment="center"):
             suffix = " from your list" if run_list.owner else ""
             st.markdown(f"**{len(keys)} run{'s' if len(keys) > 1 else ''} deleted**{suffix}.")
@@ -707,7 +717,8 @@ def _import() -> None:
     except RecipeError as error:
         uploads.refuse(BUNDLE, file.name, error)
     else:
-        new, old = len(imported.new), len(imported.present)
+        new = len(imported.new)
+        old = len(imported.present)
         already = f"; {old} {'was' if old == 1 else 'were'} already here" if old else ""
         # no undo for deleted runs, because the import may have brought them back
         st.session_state.pop(DELETED, None)

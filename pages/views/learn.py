@@ -29,7 +29,8 @@ STATES = {"queued": "waiting", "running": "running", "done": "finished"}
 
 def faulty_files() -> None:
     """Draw the errors in the files of lessons, tasks and quizzes, for whoever writes them."""
-    if errors := contents.errors():
+    errors = contents.errors()
+    if errors:
         lines = "\n".join(f"- {escape_markdown(error)}" for error in errors)
         st.warning(
             "Files with an error were left out. Restart the lab after you have corrected them.\n\n"
@@ -93,7 +94,8 @@ def picture() -> None:
 def _after_the_story() -> None:
     """Draw the buttons that go on from the story: to the first lesson, and to one's own strings."""
     with st.container(horizontal=True, key="learn_on", vertical_alignment="center"):
-        if first := open_lesson.first_lesson():
+        first = open_lesson.first_lesson()
+        if first:
             st.markdown("**Now by hand:** the same matrix, from ten strings.", width="content")
             st.button(
                 "Lesson 1",

@@ -28,8 +28,10 @@ from pages.shared.exercises import (
 )
 from pages.shared.widgets import escape_markdown
 
-KINDS, NUMBER = "practice.kinds", "practice.number"
-ERRORS, EMPTY = "practice.quiz_errors", "practice.quiz_empty"
+KINDS = "practice.kinds"
+NUMBER = "practice.number"
+ERRORS = "practice.quiz_errors"
+EMPTY = "practice.quiz_empty"
 WORDS = {BEFORE: "before the lesson", AFTER: "after the lesson"}
 
 
@@ -145,7 +147,8 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
     st.markdown(
         "Eight items, one try each. Answer what you can: an item without an answer counts as wrong."
     )
-    if errors := st.session_state.get(ERRORS, {}).get((chosen.name, when)):
+    errors = st.session_state.get(ERRORS, {}).get((chosen.name, when))
+    if errors:
         st.error(
             "\n".join(f"- {escape_markdown(error)}" for error in errors), icon=":material/error:"
         )
@@ -160,7 +163,8 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
                 entry_fields(item.question.key, f"quiz.{chosen.name}.{when}.{number}", item.seed)
             )
             st.divider()
-        if empty := st.session_state.get(EMPTY, {}).get((chosen.name, when)):
+        empty = st.session_state.get(EMPTY, {}).get((chosen.name, when))
+        if empty:
             names = enumeration([f"{number}" for number in empty])
             text = (
                 f"Item {names} has no answer"
@@ -186,7 +190,9 @@ def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[
 
     To be called in callbacks.
     """
-    taken, errors, empty = [], [], []
+    taken = []
+    errors = []
+    empty = []
     for number, (item, names) in enumerate(zip(tasks, fields, strict=True), 1):
         key = item.question.key
         assert key is not None
@@ -240,11 +246,13 @@ def choice() -> tuple[list[str], int]:
 def _read_link(bank: Mapping[str, Kind]) -> None:
     """Set the widgets to what a link says; what it can't mean is reported and left out."""
     st.session_state.setdefault(NUMBER, 1)
-    names, number = screen.unread("tasks"), screen.unread("task")
+    names = screen.unread("tasks")
+    number = screen.unread("task")
     if names is not None:
         chosen = [name for name in names.split(",") if name]
         st.session_state[KINDS] = [name for name in dict.fromkeys(chosen) if name in bank]
-        if unknown := [name for name in chosen if name not in bank]:
+        unknown = [name for name in chosen if name not in bank]
+        if unknown:
             text = (
                 f"tasks: there is no kind of task called {unknown[0][:40]!r}; it was left "
                 f"out{did_you_mean(unknown[0], bank)}"

@@ -36,8 +36,11 @@ HELP = (
     "Symbols without spaces; with spaces between them if one is longer than a character. λ, or "
     "nothing, is the empty string."
 )
-MIX, LEVEL = "predict.mix", "predict.level"  # LEVEL is in the address, too
-DRAWN, MIXED = "predict.drawn", "predict.mixed"
+# LEVEL is in the address, too
+MIX = "predict.mix"
+LEVEL = "predict.level"
+DRAWN = "predict.drawn"
+MIXED = "predict.mixed"
 NOT_MIXED = ("uniform", "true model")
 LEVELS = {"strings": BY_STRING, "next symbols": BY_SYMBOL}
 WEIGHTS = "The weights are those under which the validation strings are likeliest."
@@ -76,7 +79,8 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     """
     proposed = most_frequent_word(data.train)[:MAX_PROPOSED]
     try:
-        default, linked = data.alphabet.decode(proposed), screen.unread("string")
+        default = data.alphabet.decode(proposed)
+        linked = screen.unread("string")
         linked = default if linked == "" else linked
         text = typed_text(
             "String", default, "predict.string", HELP, " ".join(data.alphabet.symbols), linked
@@ -88,7 +92,8 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
         return
     # containers: what stands below keeps its place, whatever is in them
     with st.container():
-        if note := data.alphabet.unknown_note(text):
+        note = data.alphabet.unknown_note(text)
+        if note:
             st.caption(escape_markdown(note))
     widgets.draw_table(
         result_tables.weight_table(models, word),
@@ -132,7 +137,8 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
         "score of a symbol is the sum of the "
         "weights of all strings that begin with the prefix and this symbol."
     )
-    if readings := reading_sentences(models):
+    readings = reading_sentences(models)
+    if readings:
         st.caption(" ".join(readings))
 
 
@@ -145,7 +151,8 @@ def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
         return
     if LEVEL in st.query_params:  # of a link
         st.session_state.setdefault(MIX, True)
-    if box := widgets.opened("Who says what next in a mixture", MIX, "merge"):
+    box = widgets.opened("Who says what next in a mixture", MIX, "merge")
+    if box:
         with box:
             _shares_in(parts, data, word)
 
@@ -238,7 +245,8 @@ def _states_and_calculation(
 @st.fragment
 def sampler(data: Data, models: Mapping[str, Model]) -> None:
     """Draw strings from one model, with warnings if its scores are not probabilities."""
-    if box := widgets.opened("Draw strings from a model", "predict.draw", "casino"):
+    box = widgets.opened("Draw strings from a model", "predict.draw", "casino")
+    if box:
         with box:
             _draw_controls(data, models)
 

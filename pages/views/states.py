@@ -40,8 +40,10 @@ from pages.shared.widgets import escape_markdown
 # Symbols of the longest path that is drawn; of a longer string, these are its first.
 MAX_FOLLOWED = 100
 MAX_REMEMBERED = 5_000  # prefixes of a picture whose messages are cached: 0.7 MB
-WALK, TYPED = "states.walk", "states.walk.text"
-LINEAR, TRUE = "SP, any rank", "true model"
+WALK = "states.walk"
+TYPED = "states.walk.text"
+LINEAR = "SP, any rank"
+TRUE = "true model"
 GROUPS = (2, 12)
 
 

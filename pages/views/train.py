@@ -24,7 +24,9 @@ from pages.shared import last_result, score_tables, training, widgets
 from pages.shared.context import Context, computed
 from pages.shared.widgets import check_typed, escape_markdown
 
-STEP, SYMBOL, STRING = "train.step", "train.symbol", "train.string"
+STEP = "train.step"
+SYMBOL = "train.symbol"
+STRING = "train.string"
 # symbols of the longest string that the text field suggests at first: its product has to fit the
 # screen
 MAX_PROPOSED = 4

@@ -20,7 +20,8 @@ Curve = Mapping[int, Mapping[int, float]]
 Curves = Mapping[str, Curve]  # learner -> its curve
 SIMILAR = 0.05  # two models are similar if their log₂ Pauto differs by at most this many bits
 MIN_SEEDS = 5  # with fewer seeds, every claim is undecided
-UNDECIDED, NOT_RUN = "undecided", "not yet run"
+UNDECIDED = "undecided"
+NOT_RUN = "not yet run"
 
 
 @dataclass(frozen=True)
@@ -186,10 +187,13 @@ class Comparison:
         if self.linear.count < MIN_SEEDS:
             return UNDECIDED
         if similar:
-            low, high = self.linear.interval.low, self.linear.interval.high
-            holds, fails = low >= -SIMILAR and high <= SIMILAR, low > SIMILAR or high < -SIMILAR
+            low = self.linear.interval.low
+            high = self.linear.interval.high
+            holds = low >= -SIMILAR and high <= SIMILAR
+            fails = low > SIMILAR or high < -SIMILAR
         else:
-            holds, fails = self.linear.sign > 0, self.linear.sign < 0
+            holds = self.linear.sign > 0
+            fails = self.linear.sign < 0
         if fails:
             return "no"
         if not holds:
@@ -255,7 +259,8 @@ def compare(
     comparisons = []
     for x, spectral in sorted(linear.items()):
         chosen, choices = chosen_network(values, validation, x)
-        if not (difference := Difference.of(chosen, spectral)):
+        difference = Difference.of(chosen, spectral)
+        if not difference:
             continue
         networks = {
             name: own

@@ -87,15 +87,20 @@ SCORE_COLUMNS = (
 )
 # The paper says that k goes from 1 to 50, and samples from 200 to 20,000; it lists no ranks for the
 # verbs.
-RANKS, SAMPLE_RANKS, VERB_RANKS = (1, 2, 3, 5, 10, 20, 30, 50), (2, 5, 10, 20), (5, 10, 20, 50)
-CONTROL_RANKS, FEW_RANKS = (5, 10, 20), (1, 2, 3, 5)
+RANKS = (1, 2, 3, 5, 10, 20, 30, 50)
+SAMPLE_RANKS = (2, 5, 10, 20)
+VERB_RANKS = (5, 10, 20, 50)
+CONTROL_RANKS = (5, 10, 20)
+FEW_RANKS = (1, 2, 3, 5)
 # SPiCe problem 4, in the published version of the paper: training sizes below that of the whole
 # file, and the units of its LSTM.
-SPICE_SIZES, LSTM_UNITS = (1_000, 2_000, 3_000, 4_000), 128
+SPICE_SIZES = (1_000, 2_000, 3_000, 4_000)
+LSTM_UNITS = 128
 READINGS = tuple(f"prefix_wer_{field.name}" for field in fields(PrefixScores))
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
 SQUARED_SIZES = (3, 4, 5, 6)
-SQUARED_EPOCHS, QUICK_SQUARED_EPOCHS = (3000, 1000), (30, 10)
+SQUARED_EPOCHS = (3000, 1000)
+QUICK_SQUARED_EPOCHS = (30, 10)
 QUICK = {"epochs_factorisation": 20, "epochs_transitions": 10, "epochs_refinement": 2}
 # learners that `--quick` leaves out, because their training can't be shortened
 SLOW = ("GRU", "LSTM")
@@ -527,7 +532,8 @@ def dyck(name: str, seeds: int, quick: bool) -> Experiment:
     sizes: Sequence[int] = SIZES[-1:] if name == "dyck-rank" else SIZES
     if quick:
         base = _shortened(base)
-        ranks, sizes = (1, 2), (100,) if name == "dyck-rank" else (50, 100)
+        ranks = (1, 2)
+        sizes = (100,) if name == "dyck-rank" else (50, 100)
     settings = BY_RANK_SETTINGS if name == "dyck-rank" else SETTINGS
     own_ranks = {}
     if name == "dyck-rank" and not quick:
@@ -549,7 +555,8 @@ def verbs(
     """
     if (train is None) != (test is None):
         raise RecipeError("verbs needs both --train and --validation, or neither; got one")
-    base, uploads = PRESETS["paper-verbs"][1], {}
+    base = PRESETS["paper-verbs"][1]
+    uploads = {}
     if train is None or test is None:
         data = DataRecipe(source="verbs", num_validation=300, num_test=300)
     else:
@@ -586,7 +593,8 @@ def spice(seeds: int, quick: bool, train: bytes, prefixes: bytes, targets: bytes
     base = PRESETS["paper-verbs"][1].changed(data=data)
     loaded = load_data(data, uploads.__getitem__)
     words = read_strings(prefixes, alphabet=loaded.alphabet).words
-    total, smaller = loaded.train.num_strings, (50,) if quick else SPICE_SIZES
+    total = loaded.train.num_strings
+    smaller = (50,) if quick else SPICE_SIZES
     sizes = (*(size for size in smaller if size < total), 100 if quick and total > 100 else total)
     ranks = (1, 2) if quick else VERB_RANKS
 
@@ -764,7 +772,8 @@ def _measure_others(
     """Do the runs that do not learn from a recipe: reference lines and squared functions."""
     from joblib import Parallel, delayed
 
-    remaining, deaths = list(others), 0
+    remaining = list(others)
+    deaths = 0
     while remaining:
         in_time = (
             planned for planned in tuple(remaining) if deadline is None or monotonic() < deadline
@@ -789,7 +798,8 @@ def _measure_others(
 
 def _measure(experiment: Experiment, planned: Planned) -> tuple[Planned, Mapping[str, Value]]:
     if experiment.base is None:
-        size, transform = planned.size, planned.settings
+        size = planned.size
+        transform = planned.settings
         return planned, squared_errors(
             planned.seed, size, planned.rank, planned.learner, transform, experiment.epochs
         )

@@ -85,7 +85,8 @@ BANDS = (
     "mean of one seed, or of seeds of which one has ∞, has no band."
 )
 # Sizes in inches; the width of each panel in a chart with one, two, and three or more panels.
-PANEL_WIDTHS, PANEL_HEIGHT = (4.5, 3.3, 2.0), 3.2
+PANEL_WIDTHS = (4.5, 3.3, 2.0)
+PANEL_HEIGHT = 3.2
 # is a comment in Markdown and in SVG
 SIGNATURE = re.compile(r"<!-- written by nlwfa (\S+), SHA-256 ([0-9a-f]{64}) -->\n?\Z")
 # The body of a page: its paragraphs, and its figures (file name -> SVG).
@@ -106,7 +107,8 @@ def write_pages(experiment: Experiment, measured: Sequence[Measured]) -> dict[st
         File name -> text of the file.
     """
     body, figures = BODIES[experiment.name](experiment, measured)
-    head, time = _head(experiment, measured), _time(experiment, measured)
+    head = _head(experiment, measured)
+    time = _time(experiment, measured)
     parts = [f"# {TITLES[experiment.name]}", *head, *body, *time, reasons(experiment.name)]
     files = {f"{experiment.name}.md": "\n\n".join(parts) + "\n", **figures}
     return {name: text + _signature(text) for name, text in files.items()}
@@ -317,7 +319,8 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
         for name in experiment.settings
     }
     lines = list(select(measured, settings=REFERENCE))
-    body, files = [BANDS], {}
+    body = [BANDS]
+    files = {}
     for metric in METRICS:
         panels: dict[str, dict[str, dict[int, Spread]]] = {}
         tables = []
@@ -389,13 +392,15 @@ def _curves(
             curve = {rank: values_of(select(runs, rank=rank), metric) for rank in ranks}
         else:
             for size, seed in product(distinct(runs, "size"), distinct(runs, "seed")):
-                if by_rank := runs_by_rank(select(runs, size=size, seed=seed), ranks):
+                by_rank = runs_by_rank(select(runs, size=size, seed=seed), ranks)
+                if by_rank:
                     score = (chosen_by or metric).removeprefix("validation_")
                     rank = chosen_rank(
                         by_rank, score if score in ("wer", "bits_per_symbol") else "log2_pauto"
                     )
                     curve.setdefault(size, {}).update(values_of(by_rank[rank], metric))
-        if points := {x: values for x, values in curve.items() if values}:
+        points = {x: values for x, values in curve.items() if values}
+        if points:
             curves[learner] = points
     return {**curves}
 
@@ -466,11 +471,12 @@ def _behind_baselines(curves: Curves, references: Curves, x_title: str) -> list[
                 x: (Spread.of(curve[x].values()), Spread.of(references[line].get(x, {}).values()))
                 for x in sorted(curve)
             }
-            if xs := [
+            xs = [
                 f"{x:,}"
                 for x, (own, other) in pairs.items()
                 if other.count and own.order > other.order
-            ]:
+            ]
+            if xs:
                 worse.append(f"{name} at {x_title[-1]} = {', '.join(xs)}")
         if worse:
             sentences.append(f"Worse than {model_name(line)}: {'; '.join(worse)}.")
@@ -525,7 +531,8 @@ def _judged_claims(
     """Write verdicts on the paper's claims, and tables of the comparisons on which they are
     based.
     """
-    body, tables = ["## Against the paper"], []
+    body = ["## Against the paper"]
+    tables = []
     x_name = f"{x_title[-1]} ="
     for name, settings in experiment.settings.items():
         if name == CONTROLS:
@@ -632,7 +639,9 @@ def _beside_controls(
     """Compare the networks with models of the same number of states that are trained by
     likelihood.
     """
-    x_name, body, sentences = f"{x_title[-1]} =", [], []
+    x_name = f"{x_title[-1]} ="
+    body = []
+    sentences = []
     measured = list(runs[CONTROLS])
     learners = [
         name
@@ -737,19 +746,18 @@ def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     lines = list(select(measured, settings=REFERENCE))
     line_rows = [_table_1_row(line, "", select(lines, learner=line)) for line in LINES[:2]]
     for name, settings in experiment.settings.items():
-        runs, rows, chosen = settings_runs(experiment, name, measured), [], {}
+        runs = settings_runs(experiment, name, measured)
+        rows = []
+        chosen = {}
         learners = settings.learners if "SP" in settings.learners else ("SP", *settings.learners)
         for learner in learners:
             own = name if learner in settings.learners else "paper"
-            if by_rank := runs_by_rank(
-                select(runs, learner=learner), experiment.ranks(own, learner)
-            ):
+            by_rank = runs_by_rank(select(runs, learner=learner), experiment.ranks(own, learner))
+            if by_rank:
                 rank = chosen_rank(by_rank, "wer")
                 chosen[learner] = by_rank[rank]
-                title, paper = (
-                    CONTROL_TITLES.get(learner, learner) if name == CONTROLS else learner,
-                    ("", ""),
-                )
+                title = CONTROL_TITLES.get(learner, learner) if name == CONTROLS else learner
+                paper = ("", "")
                 if name != CONTROLS:
                     paper = (f"{TABLE_1[learner][0]:.2f}", f"{TABLE_1[learner][1]:.3f}")
                 rows.append(_table_1_row(title, str(rank), by_rank[rank], paper))
@@ -787,7 +795,8 @@ def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Me
         }
 
     def network(metric: str) -> dict[int, float]:
-        scores, validation = values(metric), values(f"validation_{metric}")
+        scores = values(metric)
+        validation = values(f"validation_{metric}")
         test_scores, choosing = (
             {name: {0: of[name]} for name in chosen if name in NETWORK_LEARNERS}
             for of in (scores, validation)
@@ -811,7 +820,8 @@ def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Me
 
     outperforms = []
     for metric in ("log2_pauto", "wer"):
-        model, scores = network(metric), values(metric)
+        model = network(metric)
+        scores = values(metric)
         outperforms += [ahead(model, scores[other]) for other in ("SP", *LINES[:2])]
     answers = {
         "“for both metrics, one of the NL-WFA models outperforms linear spectral learning”": outperforms  # noqa: E501
@@ -894,9 +904,10 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
     chosen: dict[str, dict[int, list[Measured]]] = {}
     for name, settings in experiment.settings.items():
         for learner, size in product(settings.learners, sizes):
-            if by_rank := runs_by_rank(
+            by_rank = runs_by_rank(
                 select(runs[name], learner=learner, size=size), experiment.ranks(name, learner)
-            ):
+            )
+            if by_rank:
                 chosen.setdefault(learner, {})[size] = by_rank[chosen_rank(by_rank, "wer")]
     models = [name for name in PUBLISHED_WER if name in chosen]
     lines = {
@@ -958,7 +969,8 @@ def _wer_tables(
             published = PUBLISHED_WER.get(name, (None,) * PUBLISHED_SIZES)
             are_all = len(sizes) == PUBLISHED_SIZES
             numbers = dict(zip(sizes, published, strict=True)) if are_all else {}
-            cells, gaps = [], []
+            cells = []
+            gaps = []
             for size in sizes:
                 spread = Spread.of(values_of(by_size.get(size, []), reading).values())
                 number = numbers.get(size)

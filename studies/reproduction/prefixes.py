@@ -57,7 +57,8 @@ def prefix_scores(model: Model, prefixes: Prefixes) -> PrefixScores:
         If there are no prefixes, all of them are empty, or a target is a symbol that the model does
         not have.
     """
-    words, targets = prefixes.words, prefixes.targets.likeliest
+    words = prefixes.words
+    targets = prefixes.targets.likeliest
     if not words.offsets[-1]:
         raise RecipeError("prefixes with at least one symbol are needed; got none")
     if targets.max(initial=END) >= model.num_symbols:

@@ -19,8 +19,10 @@ from nlwfa_core.learning.spectral import truncated_svd
 from nlwfa_core.sources.random_automata import random_automaton
 from nlwfa_core.strings.words import FloatArray, Words
 
-NUM_SYMBOLS, BASIS_LENGTH = 2, 4
-HELD_OUT_LENGTHS, NUM_HELD_OUT = (10, 14), 1000
+NUM_SYMBOLS = 2
+BASIS_LENGTH = 4
+HELD_OUT_LENGTHS = (10, 14)
+NUM_HELD_OUT = 1000
 SQUARED_COLUMNS = ("num_states", "rank_h", "rmse", "relative_rmse", "seconds")
 
 

@@ -12,7 +12,8 @@ from nlwfa_core.sources.tomita import LANGUAGES
 from tests.app.lab import complaints, ended, figure, markdown_texts, open_lab, trained
 
 QUICK = {"first": "SP", "second": "SP", "states": 3}
-UP, DOWN = b"ab\naab\naabb\nabb\n" * 20, b"ba\nbba\nbbaa\nbaa\n" * 20
+UP = b"ab\naab\naabb\nabb\n" * 20
+DOWN = b"ba\nbba\nbbaa\nbaa\n" * 20
 
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:

@@ -545,7 +545,8 @@ def test_hostile_nicknames_are_shown_as_they_are(
 
 def _take(app: AppTest, quiz: str, when: str, wrong: int = 0) -> AppTest:
     for number, task in enumerate(contents.quizzes()[quiz].tasks(when), 1):
-        key, name = task.question.key, f"quiz.{quiz}.{when}.{number}"
+        key = task.question.key
+        name = f"quiz.{quiz}.{when}.{number}"
         if number <= wrong:
             continue
         if any(field.key == name for field in app.text_input):

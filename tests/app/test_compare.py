@@ -309,10 +309,8 @@ def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
     ]
     chosen, rank = re.findall(r"WER: (SP, k = (\d+))\.", verdict)[0]
     recipe = recipe_of(app).with_learner("SP", int(rank))
-    model, ngram = (
-        Context(recipe).string_scores,
-        Context(recipe).reference_string_scores("5-gram"),
-    )
+    model = Context(recipe).string_scores
+    ngram = Context(recipe).reference_string_scores("5-gram")
     gap = paired_differences(model, ngram)["wer"]
     expected = {"first": f"{chosen} is better", "second": "5-gram is better", "level": "Undecided"}[
         leader("wer", gap)

@@ -340,7 +340,8 @@ BAD_TESTS = [name for name in BAD if name not in ("all strings empty", "too few 
 )
 def test_a_bad_file_is_one_sentence_and_changes_nothing(bad: str, field: str) -> None:
     app = upload(open_lab("data", **QUICK), LINES)
-    before, recipe = counts(app), recipe_of(app)
+    before = counts(app)
+    recipe = recipe_of(app)
     upload(app, BAD[bad][0], field)
     assert len(complaints(app)) == 1
     assert BAD[bad][1] in complaints(app)[0]
@@ -626,7 +627,8 @@ def test_a_file_takes_the_place_of_pasted_strings_and_of_their_test() -> None:
 
 def test_unseen_symbols_of_a_test_file_are_zero_left_out_or_read_as_one_symbol() -> None:
     """Nothing stops, and a sentence says what happens to them."""
-    train, test = b"a b\na b b\na\n" * 20 + b"a x\n", b"a b\nb c\na a\n"
+    train = b"a b\na b b\na\n" * 20 + b"a x\n"
+    test = b"a b\nb c\na a\n"
     app = upload(upload(open_lab("data", **QUICK), train), test, "upload_test")
     assert "1 of 3 test strings use symbols that no training string has: c." in notes(app)
     app.selectbox(key="unseen").set_value("skip").run()

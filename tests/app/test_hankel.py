@@ -148,13 +148,15 @@ def test_scripts_are_well_formed_and_make_no_markup_and_no_request(path: Path) -
     ):
         assert word not in script
     assert max(map(len, script.splitlines())) <= 150
-    if node := shutil.which("node"):
+    node = shutil.which("node")
+    if node:
         subprocess.run([node, "--check", "--input-type=module"], input=script.encode(), check=True)
 
 
 def test_another_rank_moves_points_and_cut_and_sends_no_matrix() -> None:
     app = open_lab("hankel", **QUICK | {"learner": "SP"})
-    before, cut = lens_payload(app), given_to(app, "nlwfa.cut")
+    before = lens_payload(app)
+    cut = given_to(app, "nlwfa.cut")
     large = ("nlwfa.lens", "nlwfa.panels")
     payloads = [given_to(app, name) for name in large]
     app.number_input(key="rank").set_value(4).run()

@@ -400,7 +400,8 @@ def test_many_runs_come_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_in_a_class_everybody_has_a_list_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(visitor.HISTORY, "own")
-    mine, other = "ada", "bob"
+    mine = "ada"
+    other = "bob"
     monkeypatch.setattr(visitor, "identity", lambda: mine)
     app = open_lab("history", **QUICK | {"data_seed": 999_991})
     assert any("No run yet" in title.value for title in app.subheader)

@@ -108,7 +108,8 @@ def test_next_alone_shows_what_each_step_speaks_about():
     """Words in italics that begin with a capital are headings, labels and buttons of the page."""
     app = open_lab("learn", **QUICK | {"rank": 7})
     app.button(key="learn.lesson.hankel-matrix").click().run()
-    titles, missing = {}, []
+    titles = {}
+    missing = []
     for name, place in STEPS:
         step = LESSONS[name].steps[place]
         assert not complaints(app) and heading(app) == step.title

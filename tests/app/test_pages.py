@@ -152,7 +152,8 @@ def test_compare_shows_diagnostics_and_one_models_perplexities() -> None:
     assert not complaints(app)
     result = run(recipe_of(app).with_learner("SP", 2))
     health, _, conventions = (table.value for table in app.dataframe[-3:])
-    health, conventions = health.set_index("run"), conventions.set_index("convention")
+    health = health.set_index("run")
+    conventions = conventions.set_index("convention")
     assert health.loc["SP, k = 2", "radius of ΣA"] == result.report.spectral_radius
     assert conventions.loc["abs", "log₂"] == pytest.approx(result.scores.log2_pauto)
     assert list(conventions.index) == list(CONVENTIONS)

@@ -51,7 +51,8 @@ def test_a_broken_link_says_so_and_loses_nothing():
 
 
 def test_what_is_in_play_is_named_once(monkeypatch):
-    first, second = Recipe(), Recipe(learning=options("SP", rank=7))
+    first = Recipe()
+    second = Recipe(learning=options("SP", rank=7))
     monkeypatch.setattr(pins.st, "session_state", {})
     assert pins.shown_runs(first) == {"now": first}
     pins.pin("B", second)

@@ -14,7 +14,9 @@ LONG = 60.0
 
 
 def test_one_page_is_drawn_at_a_time() -> None:
-    lock, inside, most = RenderLock(LONG), 0, 0
+    lock = RenderLock(LONG)
+    inside = 0
+    most = 0
 
     def draw(_: int) -> None:
         nonlocal inside, most
@@ -30,8 +32,11 @@ def test_one_page_is_drawn_at_a_time() -> None:
 
 
 def test_a_slow_page_loses_the_lock_and_can_not_release_that_of_another() -> None:
-    lock, slow_may_end, second_may_end = RenderLock(0.05), Event(), Event()
-    second_is_in, third_is_in = Event(), Event()
+    lock = RenderLock(0.05)
+    slow_may_end = Event()
+    second_may_end = Event()
+    second_is_in = Event()
+    third_is_in = Event()
 
     def draw(is_in: Event | None, may_end: Event | None) -> None:
         with lock.hold():
@@ -58,7 +63,9 @@ def test_a_slow_page_loses_the_lock_and_can_not_release_that_of_another() -> Non
 
 
 def test_first_come_first_served() -> None:
-    lock, order, threads = RenderLock(LONG), list[int](), list[Thread]()
+    lock = RenderLock(LONG)
+    order = list[int]()
+    threads = list[Thread]()
 
     def draw(number: int) -> None:
         with lock.hold():

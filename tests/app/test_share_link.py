@@ -22,7 +22,8 @@ from tests.app.lab import (
 
 def test_hidden_controls_keep_what_the_link_says():
     given = QUICK | {"learner": "SP", "source": "tomita", "grammar": 4, "num_strings": 123}
-    seen, hidden = open_lab("data", **given), open_lab("data", **given, show="rank")
+    seen = open_lab("data", **given)
+    hidden = open_lab("data", **given, show="rank")
     assert recipe_of(seen) == recipe_of(hidden)
     assert [metric.value for metric in seen.metric] == [metric.value for metric in hidden.metric]
     hidden.number_input(key="rank").set_value(4).run()

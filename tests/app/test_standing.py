@@ -121,7 +121,10 @@ def test_members_who_ask_for_pages_are_not_forgotten(monkeypatch: pytest.MonkeyP
 
 def order_of(ranks: list[Rank]) -> list[Rank]:
     """The order in which threads draw that all wait for one page."""
-    lock, order, threads, started = RenderLock(60.0), list[Rank](), list[Thread](), Event()
+    lock = RenderLock(60.0)
+    order = list[Rank]()
+    threads = list[Thread]()
+    started = Event()
 
     def draw(rank: Rank) -> None:
         with lock.hold(rank):

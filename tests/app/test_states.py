@@ -47,10 +47,8 @@ def test_the_path_is_that_of_the_string_that_is_written() -> None:
 
 def test_a_string_that_is_too_long_is_refused_not_cut() -> None:
     """From the keyboard or a link, and also when the page is drawn again."""
-    written, linked = (
-        learned("states", **SP),
-        go(open_lab("learn", **SP, follow="[]" * 600), "states"),
-    )
+    written = learned("states", **SP)
+    linked = go(open_lab("learn", **SP, follow="[]" * 600), "states")
     written.text_input(key="states.string").set_value("[]" * 600)
     for app in (written, linked):
         for _ in range(2):
@@ -150,7 +148,8 @@ def test_a_pinned_run_is_laid_under_the_sidebars() -> None:
     trained(app, "states.start")
     assert not complaints(app)
     assert app.segmented_control(key="states.pair").options == ["now over A"]
-    first, second = recipe_of(app).with_learner("SP", 2), recipe_of(app)
+    first = recipe_of(app).with_learner("SP", 2)
+    second = recipe_of(app)
     prefixes = Context(second).prefixes(30)
     states = [
         directions(prefix_states(Context(run).result.model, prefixes)) for run in (first, second)
@@ -209,7 +208,9 @@ def test_colours_are_the_librarys_numbers(colour: str) -> None:
     app = learned("states", **SP)
     app.segmented_control(key="states.colour").set_value(colour).run()
     recipe = recipe_of(app)
-    data, model = Context(recipe).data, Context(recipe).result.model  # type: ignore[union-attr]
+    # type: ignore[union-attr]
+    data = Context(recipe).data
+    model = Context(recipe).result.model
     expected = colouring(colour, Context(recipe).prefixes(30), data.alphabet, model, data.train)
     table = next(entry.value for entry in app.dataframe if "component 1" in entry.value)
     assert np.allclose(table[COLOURINGS[colour]], np.array(expected, dtype=float), equal_nan=True)

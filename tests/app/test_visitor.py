@@ -37,7 +37,8 @@ def request(
     )
 
 
-AT_THE_MACHINE, NO_KEY = True, False
+AT_THE_MACHINE = True
+NO_KEY = False
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,8 @@ def test_signing_in_is_offered_where_it_is_set_up_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def offered() -> list[str]:
-        start, data = open_lab("learn"), open_lab("data")
+        start = open_lab("learn")
+        data = open_lab("data")
         assert not complaints(start) and not complaints(data)
         places = [
             [button.label for button in place.button if "sign_in" in button.key]

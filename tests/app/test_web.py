@@ -245,7 +245,8 @@ def test_what_streamlit_refuses_is_not_counted(
 def test_sessions_with_files_are_closed_when_their_visitor_has_left(
     monkeypatch: pytest.MonkeyPatch, uploads: web.Uploads
 ) -> None:
-    now, closed = [0.0], list[str]()
+    now = [0.0]
+    closed = list[str]()
     runtime = SimpleNamespace(
         is_active_session=lambda session: session == "here", close_session=closed.append
     )
@@ -283,7 +284,8 @@ def test_addresses_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_strangers_pages_wait_while_a_class_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, here = RenderLock(60.0), Standing()
+    lock = RenderLock(60.0)
+    here = Standing()
     monkeypatch.setattr(web, "render_lock", lock)
     monkeypatch.setattr(web, "standing", here)
     here.note_member("ab", "a member", 1.0)

@@ -39,7 +39,8 @@ def test_what_nobody_foresaw_is_one_calm_sentence_with_the_logs_id(monkeypatch, 
 def test_a_table_holds_numbers_and_shows_texts():
     values = (2.5, math.inf, None, 1234.5678901234567, math.nan)
     table = {"model": ["a", "[[]", "c", "d", "e"], "score": Numbers.written(values, format_score)}
-    styler, proto = written_table(table), ArrowData()
+    styler = written_table(table)
+    proto = ArrowData()
     marshall_styler(proto, styler, "table")
     shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
     assert list(shown["score"]) == ["2.500", "∞", "–", "1234.568", "undefined"] and list(
@@ -75,7 +76,8 @@ def test_a_column_that_stays_visible_has_the_contrast_that_people_need() -> None
 
     assert contrast("#1b2430") < 4.5 < contrast(widgets.PINNED_INK)
     table = {"model": ["SP", "both.non"], "states": [5, 2]}
-    styled, plain = ArrowData(), ArrowData()
+    styled = ArrowData()
+    plain = ArrowData()
     marshall_styler(styled, written_table(table, widgets.PINNED_INK), "table")
     marshall_styler(plain, written_table(table), "table")
     assert f"color: {widgets.PINNED_INK}" in styled.styler.styles and not plain.styler.styles
@@ -83,7 +85,8 @@ def test_a_column_that_stays_visible_has_the_contrast_that_people_need() -> None
 
 
 def test_a_column_of_counts_shows_its_values() -> None:
-    styler, proto = written_table({"place": ["[[]]"], "students": [12]}), ArrowData()
+    styler = written_table({"place": ["[[]]"], "students": [12]})
+    proto = ArrowData()
     marshall_styler(proto, styler, "table")
     shown = convert_arrow_bytes_to_pandas_df(proto.styler.display_values)
     assert list(shown["place"]) == ["[\N{THIN SPACE}[\N{THIN SPACE}]\N{THIN SPACE}]"] and list(

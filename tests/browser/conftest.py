@@ -68,7 +68,8 @@ def serving(home: Path, script: Path = ROOT / "app.py", port: int = 0) -> Iterat
     NLWFA_INSTALLED is an installed `nlwfa` to start instead.
     """
     port = port or free_port()
-    if installed := os.environ.get("NLWFA_INSTALLED"):
+    installed = os.environ.get("NLWFA_INSTALLED")
+    if installed:
         command = [installed, "lab", "--port", str(port), "--address", "127.0.0.1"]
     else:
         command = [

@@ -121,7 +121,8 @@ def visit_first(page: Page, lab: str, path: str = "", **parameters: Any) -> None
 def go(page: Page, path: str) -> None:
     """A click in the bar of pages, or in one of its menus."""
     name = "Class" if path == "classroom" else path.replace("_", " ").capitalize()
-    if menu := next((section for section in MENUS if path in SECTIONS[section]), None):
+    menu = next((section for section in MENUS if path in SECTIONS[section]), None)
+    if menu:
         page.get_by_test_id("stTopNav").get_by_role("button", name=menu).click()
         page.get_by_role("menuitem", name=name, exact=True).click()
     else:
@@ -393,12 +394,15 @@ def sort(page: Page, table: int, title: str) -> None:
     headings = canvas.locator("[role=columnheader]")
     texts = headings.all_text_contents()
     wanted = [text.lstrip("↑↓ ") for text in texts].index(title)
-    left, right, x = 0.0, box["width"], box["width"] * (wanted + 0.5) / len(texts)
+    left = 0.0
+    right = box["width"]
+    x = box["width"] * (wanted + 0.5) / len(texts)
     for _ in range(20):
         page.mouse.click(box["x"] + x, box["y"] + 17)
         for _ in range(20):  # what screen readers see follows a little later
             page.wait_for_timeout(50)
-            if (now := headings.all_text_contents()) != texts:
+            now = headings.all_text_contents()
+            if now != texts:
                 break
         if now[wanted] == f"↑ {title}":
             return

@@ -175,7 +175,8 @@ def test_the_test_strings_on_which_a_model_is_most_wrong_come_first(page: Page, 
     visit(page, lab, rank=4)
     page.get_by_role("button", name="Numbers").click()
     table = page.locator(".explore dialog .tested table")
-    data, result = load_data(FIRST.data), shipped("both.non", 4)
+    data = load_data(FIRST.data)
+    result = shipped("both.non", 4)
     words = data.test.sample.words
     off = np.abs(result.model.weights(words) - Dyck().weights(words))
     worst = data.alphabet.decode(words[int(off.argmax())])

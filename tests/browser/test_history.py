@@ -83,7 +83,8 @@ def test_a_list_of_ones_own_survives_f5_and_is_nobody_elses(
 ) -> None:
     monkeypatch.setenv("NLWFA_HISTORY", "own")
     with serving(tmp_path) as lab:
-        mine, other = page, new_page()
+        mine = page
+        other = new_page()
         visit(mine, lab, "train", **QUICK | {"data_seed": 52})
         train(mine)
         link = mine.url

@@ -166,7 +166,8 @@ def test_cancel_frees_the_worker_and_says_so(page: Page, lab: str) -> None:
 def test_a_run_that_two_people_watch_stops_when_both_have_cancelled_it(
     page: Page, new_page: Callable[[], Page], lab: str
 ) -> None:
-    mine, theirs = page, new_page()
+    mine = page
+    theirs = new_page()
     visit(mine, lab, "train", **ENDLESS | {"data_seed": 7})
     press(mine, "train.start")
     expect(mine.get_by_text(PROGRESS)).to_be_visible()

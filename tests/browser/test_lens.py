@@ -84,7 +84,8 @@ def test_a_row_lights_in_all_three_views_without_a_word_to_the_server(page: Page
     counted = frames(page)
     visit(page, lab, "hankel", **LENS)
     assert drawn(page) > 100
-    before, plane = quiet(page, counted), canvas(page, "plane").evaluate_handle(PIXELS)
+    before = quiet(page, counted)
+    plane = canvas(page, "plane").evaluate_handle(PIXELS)
     map_pixels = canvas(page, "matrix").evaluate_handle(PIXELS)
     canvas(page, "matrix").hover(position={"x": 200, "y": 200})
     lit = page.locator(".lens .word.lit")
@@ -151,7 +152,8 @@ def test_a_click_reaches_python_and_stays(page: Page, lab: str) -> None:
         page.keyboard.press(key)
     expect(box).to_contain_text(re.compile(r"uv is \[\]: H\[u, v\] = 0\.\d+"))
     told = box.inner_text()
-    count, value = re.search(r"uv: (\d+), of 300", told), re.search(r"H\[u, v\] = ([\d.]+)", told)
+    count = re.search(r"uv: (\d+), of 300", told)
+    value = re.search(r"H\[u, v\] = ([\d.]+)", told)
     assert count and value and abs(int(count[1]) / 300 - float(value[1])) < 1e-6
     write(page, "rank", 3)
     expect(box).to_contain_text("uv is []")
@@ -168,7 +170,8 @@ def test_keys_rove_zoom_and_are_heard(page: Page, lab: str) -> None:
         **LENS | {"num_strings": 2000, "num_prefixes": 100, "num_suffixes": 100},
     )
     drawn(page)
-    status, said = page.locator(".lens .status"), page.locator(".lens .said")
+    status = page.locator(".lens .status")
+    said = page.locator(".lens .said")
     expect(status).to_have_text("100 rows, 100 columns")
     canvas(page, "matrix").focus()
     page.keyboard.press("ArrowDown")
@@ -321,7 +324,8 @@ def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(
         H = hankel.block.toarray()
         V = np.linalg.svd(H)[2].T
         plot = keyed(page, "hankel.singular_values").get_by_role("slider", name="Rank k")
-        panels, said = page.locator(".panels"), page.locator(".panels .said")
+        panels = page.locator(".panels")
+        said = page.locator(".panels .said")
         plot.scroll_into_view_if_needed()
         box = plot.bounding_box()
         assert box
@@ -342,7 +346,8 @@ def test_the_approximation_follows_the_cut_in_the_browser_and_is_the_servers(
             )
             assert told
             u, v = (data.alphabet.encode(word) for word in told.groups()[:2])
-            row, column = list(hankel.basis.prefixes).index(u), list(hankel.basis.suffixes).index(v)
+            row = list(hankel.basis.prefixes).index(u)
+            column = list(hankel.basis.suffixes).index(v)
             near = (H @ V[:, :5] @ V[:, :5].T)[row, column]
             values = (H[row, column], near, H[row, column] - near)
             written = (*format_apart(*values[:2]), format_significant(values[2]))

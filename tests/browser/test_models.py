@@ -568,10 +568,12 @@ def test_a_network_counts_along_the_line_of_depths(script: Page) -> None:
         const { put, line } = material.plane(lane, "end");
         return [words.map((word) => put(stateAfter(lane.model, word))), line.points];
     }"""
-    found, lines = {}, {}
+    found = {}
+    lines = {}
     for learner in ("SP", "both.non"):
         found[learner], lines[learner] = script.evaluate(ask, [payload, trained, learner, words])
-    groups, places = len(payload["groups"]["names"]), dict[Word, float]()
+    groups = len(payload["groups"]["names"])
+    places = dict[Word, float]()
     for word, linear, nonlinear in zip(words, *found.values(), strict=True):
         depth = word.count(0) - word.count(1)
         place = (nonlinear[0] + 1) * groups / 2 - 0.5
@@ -583,12 +585,14 @@ def test_a_network_counts_along_the_line_of_depths(script: Page) -> None:
         assert places.get((*word, 1), -np.inf) < place < places.get((*word, 0), np.inf)
     # between the depths: the linear model's line is straight, and 0 at 1; the network's stays low
     line = np.array(lines["both.non"])
-    depths, shares = (line[:, 0] + 1) * groups / 2 - 0.5, (line[:, 1] + 0.4) / 1.4
+    depths = (line[:, 0] + 1) * groups / 2 - 0.5
+    shares = (line[:, 1] + 0.4) / 1.4
     np.testing.assert_allclose([depths[0], depths[-1]], [0, groups - 1], atol=1e-9)
     assert shares[0] > 0.6 and (shares[depths > 0.99] < 0.01).all()
     assert (np.diff(shares) < 1e-4).all()
     line = np.array(lines["SP"])
-    depths, shares = (line[:, 0] + 1) * groups / 2 - 0.5, (line[:, 1] + 0.4) / 1.4
+    depths = (line[:, 0] + 1) * groups / 2 - 0.5
+    shares = (line[:, 1] + 0.4) / 1.4
     assert shares[0] > 0.8 and shares[-1] == pytest.approx(-0.4)
     np.testing.assert_allclose(shares, shares[0] * (1 - depths), atol=0.01)
     # a PFA's falls so slowly that it would be that far below 0 only outside the plane

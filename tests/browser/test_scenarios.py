@@ -414,7 +414,8 @@ def test_the_50_minute_lesson_ends_with_a_link_that_is_handed_in(
 
 
 def test_what_if_from_pasted_strings_to_a_notebook(wide: Page, lab: str, tmp_path: Path) -> None:
-    page, words = wide, sample_words(random_automaton(3, 3, 11), 300, 5)
+    page = wide
+    words = sample_words(random_automaton(3, 3, 11), 300, 5)
     text = "\n".join("".join("abc"[symbol] for symbol in word) or "λ" for word in words)
     with watched(page) as seen:
         visit(page, lab, "data", **QUICK)

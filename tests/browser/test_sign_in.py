@@ -40,7 +40,8 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         User(sub="ada", claims={"name": "Ada <b>L</b>"}),
         User(sub="bob", claims={"name": "Bob"}),
     ]
-    port, secrets = free_port(), tmp_path / "secrets.toml"
+    port = free_port()
+    secrets = tmp_path / "secrets.toml"
     with run_server_in_thread(user_claims=people) as provider:
         secrets.write_text(
             SECRETS.format(lab=f"http://127.0.0.1:{port}", provider=provider.server_port)
@@ -69,7 +70,8 @@ def test_runs_follow_who_signs_in_to_another_browser_and_nobody_else(
     visit(first, lab, "train", **QUICK | {"data_seed": 54})
     train(first)
 
-    bobs, second = new_page(), new_page()
+    bobs = new_page()
+    second = new_page()
     for page, name in ((bobs, "bob"), (second, "ada")):
         visit(page, lab, **QUICK | {"data_seed": 55})
         sign_in(page, name)

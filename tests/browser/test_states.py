@@ -38,11 +38,9 @@ def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) ->
     with watched(page) as found:
         visit(page, lab, "states", learner="SP", rank=3)
         box = page.locator(".walk")
-        said, field, token = (
-            box.locator(".said"),
-            box.get_by_role("textbox", name="String"),
-            box.locator(".token"),
-        )
+        said = box.locator(".said")
+        field = box.get_by_role("textbox", name="String")
+        token = box.locator(".token")
         expect(said).to_have_text("Nothing is read yet. The state is α₀: states 2 and 3.")
         field.fill("[[]]]")
         field.press("Backspace")

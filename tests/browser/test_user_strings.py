@@ -116,7 +116,8 @@ def test_symbols_are_seen_as_written(page: Page, lab: str) -> None:
 
 
 def test_a_refused_file_leaves_its_slot_empty_for_the_next(page: Page, lab: str) -> None:
-    strings, solution = b"3 2\n2 0 1\n0\n1 1\n", b"3\n0.5\n0.25\n0.125\n"
+    strings = b"3 2\n2 0 1\n0\n1 1\n"
+    solution = b"3\n0.5\n0.25\n0.125\n"
     with watched(page) as found:
         visit(page, lab, "data", **QUICK)
         upload(page, "upload", b"30 2\n" + b"2 0 1\n0\n1 1\n" * 10, "train.txt")

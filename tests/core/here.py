@@ -26,7 +26,9 @@ class Here:
     def __init__(
         self, killers: set[str] = frozenset(), slots: int = 2, server: str | None = None
     ) -> None:  # type: ignore[assignment]
-        self.killers, self.number, self.server = killers, slots, server
+        self.killers = killers
+        self.number = slots
+        self.server = server
         self.tried: list[tuple[Slot, list[str]]] = []
 
     def slots(self) -> list[Slot]:

@@ -179,10 +179,8 @@ def test_symbols_of_an_alphabet_that_no_string_uses_do_not_matter() -> None:
 def test_words_in_another_alphabet_read_the_same(
     symbols: list[str], texts: list[str], size: int
 ) -> None:
-    first, second = (
-        Alphabet(("a", "b", "c")),
-        Alphabet((*"cab", *(s for s in symbols if s not in "abc"))[:size]),
-    )
+    first = Alphabet(("a", "b", "c"))
+    second = Alphabet((*"cab", *(s for s in symbols if s not in "abc"))[:size])
     words = replace(Words.of([first.encode(text) for text in texts]), alphabet=first)
     other = words.in_alphabet(second)
     assert other.alphabet == second and [second.decode(word) for word in other] == [

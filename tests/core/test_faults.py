@@ -40,7 +40,8 @@ from tests.waiting import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 
-HOUR, YEAR = 3600.0, 365 * 24 * 3600.0
+HOUR = 3600.0
+YEAR = 365 * 24 * 3600.0
 
 
 class FullDisk:
@@ -95,7 +96,8 @@ class FullDisk:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def refuses(self, step: int) -> None:
-        self.left, self.refused = step, False
+        self.left = step
+        self.refused = False
 
 
 @pytest.mark.parametrize("what", ["model", "result"])
@@ -104,7 +106,8 @@ def test_a_disk_that_is_full_at_any_step_leaves_nothing_half_done(
 ) -> None:
     result = run(recipe_of("fac.non"))
     model = replace(COIN.wfa, alphabet=result.alphabet)
-    before, shelf = tmp_path / ("0" * 64), RunFolders(tmp_path)
+    before = tmp_path / ("0" * 64)
+    shelf = RunFolders(tmp_path)
     save_result(before, result)
     disk = FullDisk(monkeypatch)
     for step in range(1, 50):
@@ -273,7 +276,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_runner_on_a_full_disk_keeps_finished_runs_and_continues_when_there_is_room(
     small_disk: Path,
 ) -> None:
-    first, second = recipe_of(seed=1), recipe_of(seed=2)
+    first = recipe_of(seed=1)
+    second = recipe_of(seed=2)
     runner = Runner(small_disk, num_workers=1)
     try:
         runner.submit(first, "me")
@@ -341,7 +345,8 @@ def test_a_server_that_stops_while_the_database_is_locked_leaves_runs_that_the_n
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "BUSY_SECONDS", 1)
-    writer, key = Recorder(tmp_path), recipe_of().key()
+    writer = Recorder(tmp_path)
+    key = recipe_of().key()
     writer.record(key, recipe_of(), "running")
     wait_for(lambda: states(tmp_path) == {key: "running"})
     with locked(tmp_path) as other:

@@ -28,7 +28,8 @@ Word = tuple[int, ...]
 Weight = Callable[[Word], float]
 Following = Callable[[Word], Array]  # scores of each symbol, and last of the end of the string
 
-NUM_SYMBOLS, RANK = 6, 3
+NUM_SYMBOLS = 6
+RANK = 3
 NAMES = "abcdef"
 
 
@@ -45,7 +46,8 @@ def draw(seed: int, number: int, symbols: int) -> list[Word]:
 
 
 # no test string has the last symbol
-TRAIN, TEST = draw(1, 400, NUM_SYMBOLS), draw(2, 60, NUM_SYMBOLS - 1)
+TRAIN = draw(1, 400, NUM_SYMBOLS)
+TEST = draw(2, 60, NUM_SYMBOLS - 1)
 
 
 # Learning
@@ -115,7 +117,9 @@ class Automaton:
         """The weight of all strings from each state: the sum over lengths, not a solution of linear
         equations.
         """
-        step, power, total = self.transitions.sum(axis=0), self.termination, self.termination.copy()
+        step = self.transitions.sum(axis=0)
+        power = self.termination
+        total = self.termination.copy()
         for _ in range(5_000):
             power = step @ power
             total += power
@@ -138,7 +142,8 @@ def spectral(words: Sequence[Word], statistic: str, number: int) -> Automaton:
     ) / len(words)
     V = np.linalg.svd(block)[2][:RANK].T
     A = np.linalg.pinv(block @ V) @ shifted @ V
-    initial, termination = block[rows.index(())] @ V, V[columns.index(())]
+    initial = block[rows.index(())] @ V
+    termination = V[columns.index(())]
     rest = np.eye(RANK) - A.sum(axis=0)
     if statistic in ("prefix", "factor"):
         termination = rest @ termination
@@ -178,7 +183,8 @@ class Network:
         return state
 
     def following(self, word: Word) -> Array:
-        state, reading = self.state(word), self.header["reading"]
+        state = self.state(word)
+        reading = self.header["reading"]
         if reading == "conditional":
             return self.outputs(state)
         first = 1 if reading == "string" else 0
@@ -239,7 +245,8 @@ def next_scores(
 
 
 def total_variation(P: dict[Word, float], Q: dict[Word, float]) -> float:
-    total_P, total_Q = sum(P.values()), sum(Q.values())
+    total_P = sum(P.values())
+    total_Q = sum(Q.values())
     return sum(abs(P[word] / total_P - Q[word] / total_Q) for word in P) / 2
 
 
@@ -250,7 +257,8 @@ def word_scores(weight: Weight, words: Sequence[Word], truth: Weight | None) -> 
     target = np.array(
         [counts[word] if truth is None else truth(word) for word in rows], dtype=float
     )
-    P, Q = target / target.sum(), shares(outputs)
+    P = target / target.sum()
+    Q = shares(outputs)
     scores = {
         "log2_pauto": -(P @ np.log2(Q)),
         "uniform_log2_pauto": np.log2(len(rows)),
@@ -394,7 +402,8 @@ def probabilistic(seed: int) -> tuple[Automaton, str]:
     State 3 is never reached, and state 4 never ends; each has rows of sum 1.
     """
     rng = np.random.default_rng(seed)
-    initial, end = np.array([0.6, 0.3, 0.1, 0.0, 0.0]), np.array([0.3, 0.25, 0.4, 0.0, 0.0])
+    initial = np.array([0.6, 0.3, 0.1, 0.0, 0.0])
+    end = np.array([0.3, 0.25, 0.4, 0.0, 0.0])
     emitted = rng.dirichlet(np.ones(NUM_SYMBOLS), 5)
     moves = rng.dirichlet(np.ones(5), (5, NUM_SYMBOLS))
     moves[:3, :, 3:] = 0

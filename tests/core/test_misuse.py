@@ -60,7 +60,8 @@ LARGER_TREE = Trie.of(Words.of([(5,)]), 6)
 NGRAM = NGram.fit(SAMPLE, 2)
 SMALL = {"num_strings": 50, "num_test": 20, "num_validation": 10}
 RECIPE = Recipe(data=SMALL, hankel={"num_prefixes": 5, "num_suffixes": 5}, learning={"rank": 2})
-TARGETS, RANKING = read_targets(b"1.0 3 1.0\n1.0 -1 1.0\n"), read_ranking(b"4 10 1 5 9\n1 -1\n")
+TARGETS = read_targets(b"1.0 3 1.0\n1.0 -1 1.0\n")
+RANKING = read_ranking(b"4 10 1 5 9\n1 -1\n")
 SCORES = string_scores(LINEAR, TEST)
 CLASSIFIER = Classifier.of({"x": LINEAR, "y": NGRAM})
 HALVES = WFA([1.0], [[[0.25]], [[0.25]]], [0.5])
@@ -456,7 +457,8 @@ def test_a_wrong_value_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where "text" is a folder
-    foreign, accepted = [], []
+    foreign = []
+    accepted = []
     for name, (function, arguments) in calls.items():
         for parameter in arguments:
             try:

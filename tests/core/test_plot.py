@@ -229,7 +229,8 @@ def test_a_wide_band_is_cut_and_does_not_flatten_the_means() -> None:
     [ax] = plot.panels({"": {"SP": {1: [1.0], 2: [1.0, 3.0]}}})
     assert ax.get_ylim() == pytest.approx((0.4, 2.6))
     [logarithmic] = plot.panels({"": {"SP": {1: [1.0, 3.0], 2: [4.0], 3: [0.0]}}}, log_y=True)
-    line, band = logarithmic.lines[0], logarithmic.collections[0].get_paths()[0].vertices
+    line = logarithmic.lines[0]
+    band = logarithmic.collections[0].get_paths()[0].vertices
     assert np.isnan(line.get_ydata()[2]) and (band[:, 1] > 0).all()
 
 

@@ -46,7 +46,8 @@ def depth_two() -> WFA:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_beyond_the_last_level_is_nothing(seed: int) -> None:
-    turned, words = rotated(depth_two(), seed), all_words(2, 8)
+    turned = rotated(depth_two(), seed)
+    words = all_words(2, 8)
     exact = depth_two().weights(words)
     assert ((turned.weights(words) == 0) == (exact == 0)).all()
     np.testing.assert_allclose(turned.weights(words), exact, rtol=1e-12)
@@ -83,8 +84,10 @@ def test_what_cancels_to_a_millionth_is_not() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_nothing_of_a_probabilistic_automaton_is_touched(seed: int) -> None:
-    wfa, words = random_automaton(5, 2, seed, mean_length=3, density=0.4), all_words(2, 9)
-    trie, plain = Trie.of(words, 2), random_automaton(5, 2, seed, mean_length=3, density=0.4)
+    wfa = random_automaton(5, 2, seed, mean_length=3, density=0.4)
+    words = all_words(2, 9)
+    trie = Trie.of(words, 2)
+    plain = random_automaton(5, 2, seed, mean_length=3, density=0.4)
     states = trie.roll_out(plain.initial, plain.transition)
     np.testing.assert_array_equal(wfa.states(trie), states)
     np.testing.assert_array_equal(
@@ -94,17 +97,17 @@ def test_nothing_of_a_probabilistic_automaton_is_touched(seed: int) -> None:
 
 def test_a_zero_state_stays_zero() -> None:
     """0.1 + 0.2 − 0.3 is 0, whatever follows: even a map that makes 1e12 of 1."""
-    cancelling, growing = np.outer([0.1, 0.2, -0.3], np.ones(3)), 1e12 * np.eye(3)
-    wfa, word = (
-        WFA(np.ones(3), np.stack((cancelling, growing)), np.ones(3)),
-        Words.of([(0, 1, 1, 1)]),
-    )
+    cancelling = np.outer([0.1, 0.2, -0.3], np.ones(3))
+    growing = 1e12 * np.eye(3)
+    wfa = WFA(np.ones(3), np.stack((cancelling, growing)), np.ones(3))
+    word = Words.of([(0, 1, 1, 1)])
     assert float(wfa.initial @ cancelling @ growing @ wfa.termination) > 1e-5
     assert wfa.weights(word).tolist() == [0.0] and not wfa.states(Trie.of(word, 2))[1:].any()
 
 
 def test_infinities_are_left_alone() -> None:
-    states, A = np.array([[1e200, -1e200], [np.inf, 1.0]]), np.array([[1e200], [1.0]])
+    states = np.array([[1e200, -1e200], [np.inf, 1.0]])
+    A = np.array([[1e200], [1.0]])
     with np.errstate(over="ignore", invalid="ignore"):
         product = states @ A
     assert flush_rows(product.copy(), states, np.abs(A)).tolist() == product.tolist()
@@ -121,7 +124,8 @@ def test_states_and_weights_agree_on_what_is_zero(
         rng.random((num_symbols, num_states, num_states)) < 0.3
     )
     exact = WFA(rng.normal(size=num_states), sparse, rng.normal(size=num_states))
-    wfa, words = rotated(exact, seed % 2**31), all_words(num_symbols, 5)
+    wfa = rotated(exact, seed % 2**31)
+    words = all_words(num_symbols, 5)
     trie = Trie.of(words, num_symbols)
     states = wfa.states(trie)[trie.ends]
     dead = ~exact.states(trie)[trie.ends].any(axis=1)

@@ -228,17 +228,20 @@ def test_a_string_with_a_symbol_that_was_not_declared_is_named(
 
 
 def test_a_classifier_reads_the_unknown_too() -> None:
-    up, down = ["ab", "aab"] * 5, ["ba", "bba"] * 5
+    up = ["ab", "aab"] * 5
+    down = ["ba", "bba"] * 5
     classifier = fit_classifier(
         {"up": [*up, "ac"], "down": [*down, "ca"]}, "HMM", 2, alphabet=OPEN
     ).classifier
-    typed, written = classifier.probabilities(["aab", "axb"]), classifier.probabilities(["a?b"])
+    typed = classifier.probabilities(["aab", "axb"])
+    written = classifier.probabilities(["a?b"])
     assert typed[1] == pytest.approx(written[0]) and classifier.alphabet.unknown == "?"
 
 
 def test_estimators_of_scikit_learn_score_unseen_symbols() -> None:
     strings = ["ab", "ab", "b", "abb"]
-    closed, open_ = SpectralWFA(2).fit(strings), SpectralWFA(2, alphabet=OPEN).fit([*strings, "c"])
+    closed = SpectralWFA(2).fit(strings)
+    open_ = SpectralWFA(2, alphabet=OPEN).fit([*strings, "c"])
     assert closed.score(["ab", "ac"]) == pytest.approx(
         -evaluate(closed.model_, ["ab", "ac"], floor=closed.floor).bits_per_symbol
     )

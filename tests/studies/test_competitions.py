@@ -66,7 +66,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_scores_beside_published_ones_and_no_run_twice(data: Path, tmp_path: Path) -> None:
-    out, lines = tmp_path / "docs" / "records.md", list[str]()
+    out = tmp_path / "docs" / "records.md"
+    lines = list[str]()
     (first,) = compete("pautomac", data, out, TINY, problems=[2], log=lines.append)
     assert first.score is not None and 1 <= first.score < 1.05 and first.kinds == {"type": "Pfa"}
     assert first.published == {"shibata_yoshinaka": 1.0, "llorens": 1.5} and first.place == "2 of 3"
@@ -96,7 +97,8 @@ def test_scores_beside_published_ones_and_no_run_twice(data: Path, tmp_path: Pat
 
 
 def test_a_stopped_competition_keeps_what_is_done(data: Path, tmp_path: Path) -> None:
-    stop, out = threading.Event(), tmp_path / "records.md"
+    stop = threading.Event()
+    out = tmp_path / "records.md"
     compete("pautomac", data, out, TINY, problems=[2], stop=stop, log=lambda line: None)
     stop.set()
     (left,) = compete("pautomac", data, out, TINY, stop=stop, log=lambda line: None)

@@ -62,10 +62,8 @@ def test_a_basis_has_its_size_and_no_idle_row_or_column(statistic: str) -> None:
     train = load_data(
         DataRecipe(source="automaton", num_states=4, num_symbols=6, num_strings=2000, num_test=1)
     ).train
-    matching, frequent = (
-        matching_basis(train, 60, 40, statistic),
-        select_basis(train, 60, 40, statistic),
-    )
+    matching = matching_basis(train, 60, 40, statistic)
+    frequent = select_basis(train, 60, 40, statistic)
     assert [len(words) for words in (matching.prefixes, matching.suffixes)] == [60, 40]
     assert matching.suffixes[0] == () == matching.prefixes[0]
     if statistic in ("prefix", "factor"):
@@ -82,7 +80,8 @@ def test_where_the_frequent_ones_say_the_same_others_are_taken() -> None:
     ending of its own.
     """
     frequent = {f"{first}z": 50 for first in "abcde"}
-    sample, ranks = as_sample(frequent | dict.fromkeys(["fu", "gv", "hw", "ix", "jy"], 1)), {}
+    sample = as_sample(frequent | dict.fromkeys(["fu", "gv", "hw", "ix", "jy"], 1))
+    ranks = {}
     for select in (select_basis, matching_basis):
         ranks[select] = np.linalg.matrix_rank(
             estimate_hankel(sample, select(sample, 8, 8)).block.toarray()

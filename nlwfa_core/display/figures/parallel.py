@@ -32,7 +32,8 @@ def parallel_figure(
     determine the colours of the lines; low values have the strongest contrast.
     """
     dimensions = [_dimension(name, values) for name, values in axes.items()]
-    index, text = list(axes).index(colour_by), TEXT_COLOURS[dark]
+    index = list(axes).index(colour_by)
+    text = TEXT_COLOURS[dark]
     lines = go.Parcoords(
         dimensions=dimensions,
         line={
@@ -72,7 +73,8 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
     texts = list(told_apart(ticks, lambda tick, extra: format_significant(tick, 3 + extra)))
     infinite = len(finite) < len(numbers)
     if low == high and not infinite:
-        low, high = low - 0.5, high + 0.5
+        low = low - 0.5
+        high = high + 0.5
     return {
         "label": label,
         "values": positions.tolist(),

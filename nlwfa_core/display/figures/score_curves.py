@@ -66,7 +66,8 @@ def metric_figure(
         ),
     ]
     xs = sorted({x for line in [*curves.values(), *lines.values()] for x in line})
-    low, high = np.log10(xs[0] if xs else 1), np.log10(xs[-1] if xs else 1)
+    low = np.log10(xs[0] if xs else 1)
+    high = np.log10(xs[-1] if xs else 1)
     span = max(high - low, 0.3)
     # for the names of horizontal lines
     right_margin = 0.3 if len(lines) < len(references) else 0.05
@@ -109,9 +110,10 @@ def score_bars(
     bars = dict(scores) | {name: Spread.of([value]) for name, value in references.items()}
     order = sorted(bars, key=lambda name: (bars[name].num_infinite, sign * _length(bars[name])))
     spreads = [bars[name] for name in order]
+    intervals = [spread.interval() for spread in spreads]
     reach = [
-        max(0.0, one.high - _length(spread)) if (one := spread.interval()) else 0.0
-        for spread in spreads
+        max(0.0, one.high - _length(spread)) if one else 0.0
+        for spread, one in zip(spreads, intervals, strict=True)
     ]
     largest = max(
         (_length(spread) + end for spread, end in zip(spreads, reach, strict=True)), default=1.0
@@ -153,11 +155,10 @@ def _visible(lines: Sequence[float], intervals: Sequence[Interval]) -> tuple[flo
     """
     if not lines:
         return 0.0, 1.0, False
-    low, high = min(lines), max(lines)
-    bottom, top = (
-        min([low, *(one.low for one in intervals)]),
-        max([high, *(one.high for one in intervals)]),
-    )
+    low = min(lines)
+    high = max(lines)
+    bottom = min([low, *(one.low for one in intervals)])
+    top = max([high, *(one.high for one in intervals)])
     room = high - low
     if not room or (bottom >= low - room / 2 and top <= high + room / 2):
         return bottom, top, False

@@ -124,7 +124,8 @@ def states_figure(
             )
         )
     if trajectory is not None:
-        points, steps = trajectory.points, plain(trajectory.names)
+        points = trajectory.points
+        steps = plain(trajectory.names)
         last = len(points) - 1
         extent = np.abs(coordinates).max(initial=0.0)
         path_size = size if three else size + 2

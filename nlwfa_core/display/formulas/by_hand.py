@@ -278,7 +278,8 @@ class _Automaton:
             if self.reading.looks_ahead
             else tuple(dict.fromkeys(word))
         )
-        scores = self.model.next_scores(trie := Trie.of(Words.of([word]), end))[trie.paths]
+        trie = Trie.of(Words.of([word]), end)
+        scores = self.model.next_scores(trie)[trie.paths]
         # values of a softmax sum to 1 already
         divided = self.reading.normalised and self.reading.link != "softmax"
         name, formula = self._output_name(r"\mathbf{O}", "O")
@@ -287,9 +288,11 @@ class _Automaton:
         terms = []
         for t, (part, symbol) in enumerate(zip(walk, (*word, end), strict=True)):
             steps.extend(part)
-            expression, p_formula = f"every G_σ after z{t}, decoded", rf"\mathbf{{p}}_{{{t}}}"
+            expression = f"every G_σ after z{t}, decoded"
+            p_formula = rf"\mathbf{{p}}_{{{t}}}"
             if not self.reading.looks_ahead:
-                steps.extend(decoded := self._decoded(part[-1].values, t))
+                decoded = self._decoded(part[-1].values, t)
+                steps.extend(decoded)
                 last = (decoded or part)[-1]
                 last_formula = rf"\mathbf{{{last.name[0]}}}_{{{t}}}"
                 output_formula = rf"\mathbf{{o}}_{{{t}}} = {last_formula}\,{formula}"
@@ -353,11 +356,8 @@ class _Automaton:
         G_σ.
         """
         is_end = symbol == self.model.num_symbols
-        name, formula = (
-            ("⊣", r"\dashv")
-            if is_end
-            else ((text := self.alphabet.symbols[symbol]), latex.text(text))
-        )
+        name = "⊣" if is_end else self.alphabet.symbols[symbol]
+        formula = r"\dashv" if is_end else latex.text(name)
         if len(self.transitions) == 1 and not self._tanh_in_maps:
             return [(f"A_{name}", rf"\mathbf{{A}}_{{{formula}}}", self.transitions[0][symbol])]
         return [
@@ -386,9 +386,8 @@ class _Automaton:
 
         The last block of each list is a state.
         """
-        states = self.model.states(
-            trie := Trie.of(Words.of([tuple(symbols)]), len(self.transitions[0]))
-        )[trie.paths]
+        trie = Trie.of(Words.of([tuple(symbols)]), len(self.transitions[0]))
+        states = self.model.states(trie)[trie.paths]
         parts = [[Block("z0", "α₀ᵀ", r"\mathbf{z}_0 = \alpha_0^\top", states[:1])]]
         for t, symbol in enumerate(symbols, start=1):
             before, after = ((f"z{number}", rf"\mathbf{{z}}_{{{number}}}") for number in (t - 1, t))
@@ -405,7 +404,8 @@ class _Automaton:
         """Make the blocks of the decoder's hidden layers for the state after t symbols; empty if
         there are none.
         """
-        before, after = (f"z{t}", rf"\mathbf{{z}}_{{{t}}}"), (f"h{t}", rf"\mathbf{{h}}_{{{t}}}")
+        before = (f"z{t}", rf"\mathbf{{z}}_{{{t}}}")
+        after = (f"h{t}", rf"\mathbf{{h}}_{{{t}}}")
         tanh = isinstance(self.model, NLWFA) and self.model.nonlinear_termination
         return list(_layers(state, before, self._hidden(), tanh, after))
 
@@ -428,11 +428,13 @@ def _layers(
             if number == len(layers)
             else (f"{result[0]},{number}", rf"{result[1]}^{{({number})}}")
         )
-        expression, formula = f"{name[0]} · {layer}", rf"{name[1]}\,{layer_formula}"
+        expression = f"{name[0]} · {layer}"
+        formula = rf"{name[1]}\,{layer_formula}"
         state = state @ weights
         if tanh:
             yield Block(f"{after[0]} before tanh", expression, rf"\mathbf{{y}} = {formula}", state)
             state = activate(state, True)
-            expression, formula = "tanh of that", r"\tanh\mathbf{y}"
+            expression = "tanh of that"
+            formula = r"\tanh\mathbf{y}"
         yield Block(after[0], expression, f"{after[1]} = {formula}", state)
         name = after

@@ -113,7 +113,8 @@ def matrix(
         Significant digits.
     """
     num_rows, num_columns = values.shape
-    rows, columns = _written_indices(num_rows), _written_indices(num_columns)
+    rows = _written_indices(num_rows)
+    columns = _written_indices(num_columns)
     level = rounding_level(values)
     lines = []
     for i in rows:
@@ -155,7 +156,8 @@ def aligned(lines: Sequence[str], max_lines: int) -> str:
 
     If there are more than `max_lines`, those in the middle are omitted.
     """
-    if (surplus := len(lines) - max_lines) > 0:
+    surplus = len(lines) - max_lines
+    if surplus > 0:
         dots = rf"&\;\;\vdots\quad({surplus}\text{{ more}})"
         lines = [*lines[: max_lines - max_lines // 2], dots, *lines[-(max_lines // 2) :]]
     return r"\begin{aligned}" + r" \\[4pt] ".join(lines) + r"\end{aligned}"

@@ -132,7 +132,8 @@ def steps(recipe: Recipe) -> Iterator[tuple[str, str]]:
         yield from _by_likelihood(kind)
         return
     hankel = recipe.hankel
-    by_row, plain = hankel.transform == "row", hankel.transform == "none" and not hankel.bounded
+    by_row = hankel.transform == "row"
+    plain = hankel.transform == "none" and not hankel.bounded
     if hankel.transform == "sqrt":
         yield "**The matrix**: square roots", r"\mathbf{H}[u,v]\leftarrow\sqrt{\mathbf{H}[u,v]}"
     elif by_row:
@@ -239,11 +240,9 @@ def rank_notes(recipe: Recipe) -> tuple[str, ...]:
     >>> rank_notes(Recipe(hankel=small, learning=options("SP", rank=12)))
     ('Rank 12 is above what 20 prefixes and 10 suffixes allow: the model will have at most 10 states.',)
     """  # noqa: E501
-    rank, rows, columns = (
-        recipe.learning.rank,
-        recipe.hankel.num_prefixes,
-        recipe.hankel.num_suffixes,
-    )
+    rank = recipe.learning.rank
+    rows = recipe.hankel.num_prefixes
+    columns = recipe.hankel.num_suffixes
     if recipe.learning.networks or rank <= min(rows, columns):
         return ()
     return (

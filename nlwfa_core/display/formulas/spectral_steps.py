@@ -124,8 +124,10 @@ def steps(
 
 
 def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Step:
-    hankel, block = result.hankel, result.hankel.block
-    prefixes, suffixes = hankel.basis.prefixes, hankel.basis.suffixes
+    hankel = result.hankel
+    block = result.hankel.block
+    prefixes = hankel.basis.prefixes
+    suffixes = hankel.basis.suffixes
     corners = matrix(
         block,
         lambda row: _written(prefixes[row], alphabet),
@@ -151,8 +153,10 @@ def _written(word: Word, alphabet: Alphabet) -> str:
 
 
 def _decompose(result: Spectral) -> Step:
-    k, svd = result.maps.num_states, result.svd
-    U, V = svd.left[:, :k], svd.right[:, :k]
+    k = result.maps.num_states
+    svd = result.svd
+    U = svd.left[:, :k]
+    V = svd.right[:, :k]
     squares = weighted_block(result.hankel).data ** 2
     explained = float((svd.singular_values[:k] ** 2).sum() / (squares.sum() or 1.0))
     block = (
@@ -190,7 +194,9 @@ def _decompose(result: Spectral) -> Step:
 
 
 def _ends(result: Spectral) -> Step:
-    maps, model, first = result.maps, result.model, result.hankel.start_row
+    maps = result.maps
+    model = result.model
+    first = result.hankel.start_row
     begin = r"\lambda" if result.hankel.num_marks < 2 else r"\vdash"
     numbers = [r"\alpha_0^\top=" + row(maps.initial)]
     if isinstance(model, NLWFA) and model.reading.is_chain:
@@ -214,10 +220,8 @@ def _ends(result: Spectral) -> Step:
             notice,
         )
     numbers.append(r"\alpha_\infty=" + column(maps.termination))
-    approximation, entry = (
-        float(maps.initial @ maps.termination),
-        float(result.hankel.matrix[first, 0]),
-    )
+    approximation = float(maps.initial @ maps.termination)
+    entry = float(result.hankel.matrix[first, 0])
     return Step(
         "begin and end",
         "The initial state, and the weights with which states end",
@@ -231,8 +235,10 @@ def _ends(result: Spectral) -> Step:
 
 def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
     """Write the equation of A_σ with the numbers of one symbol."""
-    maps, hankel = result.maps, result.hankel
-    name, A = text(alphabet.symbols[symbol]), maps.transitions[symbol]
+    maps = result.maps
+    hankel = result.hankel
+    name = text(alphabet.symbols[symbol])
+    A = maps.transitions[symbol]
     begin = r"\lambda" if hankel.num_marks < 2 else r"\vdash"
     formula = formulas.A_SIGMA
     if not result.is_plain:
@@ -264,7 +270,8 @@ def _move(result: Spectral, alphabet: Alphabet, symbol: int) -> Step:
 
 
 def _convert(result: Spectral) -> Step:
-    maps, model = result.maps, result.model
+    maps = result.maps
+    model = result.model
     assert isinstance(model, WFA)
     numbers = [
         r"\mathbf{A}=\sum_\sigma\mathbf{A}_\sigma="

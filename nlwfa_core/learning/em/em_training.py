@@ -31,14 +31,19 @@ from .prefix_tree import M, Models, PrefixTree
 
 EM_FAMILIES = ("PFA", "HMM")
 # A split start has an eighth of the states at first, and this many iterations before each split.
-FIRST_SHARE, ITERATIONS_BEFORE_SPLIT = 8, 30
+FIRST_SHARE = 8
+ITERATIONS_BEFORE_SPLIT = 30
 # Training has converged if the last half of its iterations (of at least this many) lowered the loss
 # by less than this share, or if the share of iterations since the best one is too large.
-FEWEST_ITERATIONS, TOLERANCE = 40, 6e-4
-PATIENCE, SHARE_WITHOUT_GAIN = 10, 0.15
+FEWEST_ITERATIONS = 40
+TOLERANCE = 6e-4
+PATIENCE = 10
+SHARE_WITHOUT_GAIN = 0.15
 # Over-relaxed EM: by what factor the step grows in the search, the longest step, and the largest
 # change of a probability that is continued, as a factor.
-ACCELERATION, LONGEST_STEP, LARGEST_FACTOR = 1.2, 10, 100.0
+ACCELERATION = 1.2
+LONGEST_STEP = 10
+LARGEST_FACTOR = 100.0
 
 
 @dataclass(frozen=True)
@@ -96,9 +101,12 @@ class _Course:
         expected = tree.expect(self.position)
         reached = float(expected.log_likelihoods[0])
         if self.position is not self.result and not reached > self.log_likelihood:
-            self.position, self.step, self.log_likelihood = self.result, 1.0, -np.inf
+            self.position = self.result
+            self.step = 1.0
+            self.log_likelihood = -np.inf
             return False
-        self.log_likelihood, before = reached, self.position
+        self.log_likelihood = reached
+        before = self.position
         self.result = self.position = expected.maximised(self.recipe.pseudo_count)
         if self.step > 1:
             self.position = over_relaxed(before, self.result, self.step)

@@ -43,9 +43,12 @@ class Loop:
         check_cancelled(cancelled)
         self.tree = PrefixTree(train)
         self.held_out = PrefixTree(validation) if validation else None
-        self.iterations, self.pseudo_count = iterations, pseudo_count
-        self.patience, self.tolerance = patience, tolerance
-        self.report, self.cancelled = report, cancelled
+        self.iterations = iterations
+        self.pseudo_count = pseudo_count
+        self.patience = patience
+        self.tolerance = tolerance
+        self.report = report
+        self.cancelled = cancelled
 
     def run(self, models: M) -> tuple[M, FloatArray]:
         """Run EM from some models.
@@ -55,11 +58,10 @@ class Loop:
         """
         best = models.take(np.arange(models.num_models))
         # of the best, and its iteration
-        losses, last = (
-            np.full(models.num_models, np.inf),
-            np.zeros(models.num_models, dtype=np.int64),
-        )
-        active, history = np.arange(models.num_models), list[FloatArray]()
+        losses = np.full(models.num_models, np.inf)
+        last = np.zeros(models.num_models, dtype=np.int64)
+        active = np.arange(models.num_models)
+        history = list[FloatArray]()
         bits = np.full(models.num_models, np.inf)
         for iteration in range(self.iterations):
             check_cancelled(self.cancelled)
@@ -78,7 +80,8 @@ class Loop:
                 losses[active[better]], last[active[better]] = loss[better], iteration
                 over = iteration - last[active] >= self.patience
             if over.any():
-                models, active = models.take(np.flatnonzero(~over)), active[~over]
+                models = models.take(np.flatnonzero(~over))
+                active = active[~over]
             if not len(active):
                 break
         return best, losses

@@ -82,7 +82,8 @@ class PFAs(Models):
         for symbol, nodes in tree.nodes_by_symbol:
             for first in range(0, len(nodes), MAX_ROWS):
                 some = nodes[first : first + MAX_ROWS]
-                before, after = states.take(tree.parent[some], axis=0), behind.take(some, axis=0)
+                before = states.take(tree.parent[some], axis=0)
+                after = behind.take(some, axis=0)
                 transitions[:, symbol] += np.matmul(before.transpose(1, 2, 0), after.swapaxes(0, 1))
         transitions *= self.transitions
         return PFAs(states[0] * behind[0], transitions, termination)
@@ -103,7 +104,8 @@ class PFAs(Models):
     def normalised(self, possible: PFAs | None = None) -> PFAs:
         """See `Models`."""
         _, can_move, can_end = possible.arrays if possible else [None] * 3
-        transitions, termination = self.transitions, self.termination
+        transitions = self.transitions
+        termination = self.termination
         totals = transitions.sum(axis=(1, 3)) + termination
         if not totals.all():
             transitions = with_equal_shares(transitions, totals[:, None, :, None], can_move)
@@ -309,10 +311,8 @@ def split_states(models: PFAs, num_states: int, tree: PrefixTree, rng: np.random
         shares = 1.0 / np.bincount(origin, minlength=k)[origin]
         transitions = models.transitions[model][:, origin][:, :, origin] * shares
         noise = rng.uniform(1 - NOISE, 1 + NOISE, size=transitions.shape)
-        initial, termination = (
-            models.initial[model][origin] * shares,
-            models.termination[model][origin],
-        )
+        initial = models.initial[model][origin] * shares
+        termination = models.termination[model][origin]
         counts = PFAs(initial[None], (transitions * noise)[None], termination[None])
         parts.append(counts.normalised())
     return PFAs.joined(parts)
@@ -351,7 +351,8 @@ def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PF
     ]
     change = states[picked]  # (k, k)
     inverse = np.linalg.pinv(change)
-    initial, termination = model.initial @ inverse, change @ model.termination
+    initial = model.initial @ inverse
+    termination = change @ model.termination
     transitions = change @ model.transitions @ inverse
     positive = PFAs(
         *(np.maximum(part, 0)[None] for part in (initial, transitions, termination))

@@ -40,7 +40,8 @@ TOLERANCE = 1e-8
 # Of the parts of a state after a symbol, one below this share of the largest is rounding error.
 ROUNDING = 2.0**-40
 # Of one question.
-MAX_WORDS, MAX_SYMBOLS = 1_000_000, 100_000_000
+MAX_WORDS = 1_000_000
+MAX_SYMBOLS = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +223,8 @@ def _new_cell(
         return ((), word) if f([()], [word])[0, 0] != 0 else None
     rests = [word[place:] for place in range(len(word) + 1)]
     rows = f(prefixes, rests)  # (num_states, length + 1)
-    best, largest = None, RELATIVE_ERROR
+    best = None
+    largest = RELATIVE_ERROR
     for place, symbol in enumerate(word):
         after = f([(*u, symbol) for u in prefixes], [rests[place + 1]])[:, 0]
         predicted = model.transitions[symbol] @ rows[:, place + 1]
@@ -233,7 +235,8 @@ def _new_cell(
         differences = np.divide(gaps, sizes, out=np.zeros_like(sizes), where=is_real & (sizes > 0))
         u = int(differences.argmax())
         if differences[u] > largest:
-            best, largest = ((*prefixes[u], symbol), rests[place + 1]), float(differences[u])
+            best = ((*prefixes[u], symbol), rests[place + 1])
+            largest = float(differences[u])
     return best
 
 
@@ -257,7 +260,8 @@ def _hypothesis(
     number = {word: row for row, word in enumerate(prefixes)}
     for symbol in range(len(alphabet)):
         for row, word in enumerate(prefixes):
-            if (known := number.get((*word, symbol))) is not None:
+            known = number.get((*word, symbol))
+            if known is not None:
                 transitions[symbol, row] = np.eye(len(prefixes))[known]
     return WFA(np.eye(len(prefixes))[0], transitions, f(prefixes, [()])[:, 0], alphabet)
 
@@ -437,7 +441,8 @@ def conformance_words(wfa: WFA, extra_states: int) -> Words:
     prefixes = reaching_words(smallest) or [()]
     suffixes = [word[::-1] for word in reaching_words(reverse(smallest))] or [()]
     symbols = range(wfa.num_symbols)
-    cells, number = len(prefixes) * (1 + len(symbols)) * len(suffixes), 0
+    cells = len(prefixes) * (1 + len(symbols)) * len(suffixes)
+    number = 0
     for length in range(extra_states + 1):
         number += len(symbols) ** length
         limits.check_at_most("the number of conformance strings", cells * number, MAX_WORDS)

@@ -94,7 +94,8 @@ class _Products:
 
     def factors(self, model: WFA) -> tuple[ComplexArray, ComplexArray, ComplexArray]:
         """Compute α₀, all A_σ and α∞ of f, as complex numbers, from the model of f²."""
-        inverse, k = np.linalg.inv(self.vectors), len(self.places)
+        inverse = np.linalg.inv(self.vectors)
+        k = len(self.places)
         # a product z_i z_j stands for both z_i z_j and z_j z_i
         halves = np.where(np.eye(k, dtype=bool), 1.0, 0.5)
         termination = _factor((inverse @ model.termination)[self.places] * halves)
@@ -136,7 +137,8 @@ def _eigenbasis(model: WFA, k: int) -> _Products | None:
         for word in product(range(model.num_symbols), repeat=length):
             values, vectors = np.linalg.eig(reduce(np.matmul, model.transitions[list(word)]))
             places = _places(values, k)
-            firsts = (coordinates := vectors.astype(np.complex128)).T @ model.initial
+            coordinates = vectors.astype(np.complex128)
+            firsts = coordinates.T @ model.initial
             if places is None or not np.abs(firsts).min() > 0:
                 continue
             if best is None or places[1] < best.error:
@@ -157,7 +159,8 @@ def _places(values: ComplexArray, k: int) -> tuple[npt.NDArray[np.int64], float]
     misses = np.abs(values**2 - pairs[:, :, None]) / np.abs(pairs[:, :, None])  # (i, i, j, j; ij)
     numbers = np.arange(len(values))
     misses[numbers, :, numbers] = misses[:, numbers, numbers] = np.inf
-    miss, mixed = misses.min(axis=2), misses.argmin(axis=2)
+    miss = misses.min(axis=2)
+    mixed = misses.argmin(axis=2)
     best: tuple[list[int], float] | None = None
 
     def extend(squares: list[int], taken: set[int], error: float, rest: list[int]) -> None:

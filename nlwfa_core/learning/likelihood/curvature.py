@@ -69,7 +69,8 @@ class _Accumulation:
     def __init__(
         self, network: Network, prefixes: PrefixCounts, evaluator: Evaluator | None
     ) -> None:
-        self.network, self.prefixes = network, prefixes
+        self.network = network
+        self.prefixes = prefixes
         evaluator = evaluator or Evaluator(network, prefixes, 0.0, 1)
         computed = evaluator.outputs(network.vector[None])
         self.probabilities = np.exp(computed.logs[0].T)
@@ -95,7 +96,8 @@ class _Accumulation:
         shape = (self.largest, k, self.num_recurrent)
         sensitivities, above, others = np.empty((3, *shape), dtype=np.float32)
         for levels in self.blocks:
-            first, end = levels[0].start, levels[-1].end
+            first = levels[0].start
+            end = levels[-1].end
             here = slice(first, end)
             slopes, direct = self._direct(here) if first else (None, [])
             for level in levels:
@@ -125,7 +127,8 @@ class _Accumulation:
         which has a state's weights in a column of its own, its diagonal, shape (n, k, width), and
         of the others all of it, shape (n, k, size).
         """
-        k, symbols = self.network.num_states, self.prefixes.symbol[here]
+        k = self.network.num_states
+        symbols = self.prefixes.symbol[here]
         parents = self.prefixes.parent[here]
         inputs = [self.hidden[-1][parents], *(values[here] for values in self.hidden[:-1])]
         layers = [np.swapaxes(layer, 1, 2).take(symbols, axis=0) for layer in self.maps]
@@ -175,7 +178,8 @@ class _Accumulation:
         inputs = [*values, self.hidden[-1][here]]
         places = range(len(self.network.layers) - 1, -1, -1)
         for index, (layer, before, place) in enumerate(zip(layers, inputs, places, strict=False)):
-            first, last = self.starts[place], self.starts[place + 1]
+            first = self.starts[place]
+            last = self.starts[place + 1]
             block = jacobian[:, :, first:last].reshape(*slope.shape[:2], *layer.shape)
             np.multiply(before[:, None, :, None], slope[:, :, None, :], block)
             slope = slope @ layer.T

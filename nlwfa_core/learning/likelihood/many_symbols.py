@@ -72,19 +72,25 @@ GENERATIONS = (
 TAUGHT_SHARE = 0.6  # of the teachers' predictions in what is learned on the training strings
 # A larger sample has fewer passes and fewer drawn strings: a network computes at most this many
 # predictions.
-MOST_PREDICTIONS, MOST_DRAWN = 8_000_000, 250_000
+MOST_PREDICTIONS = 8_000_000
+MOST_DRAWN = 250_000
 # A drawn string that is longer than so many times the longest training string is left out.
 LONGEST_DRAWN = 2
 BATCH = 64  # strings in a step
 AT_ONCE = 1_000  # strings for which teachers predict together
-WIDTH, DECODER_WIDTH = 2, 8  # hidden units of the maps and of the decoder, per state
+# hidden units of the maps and of the decoder, per state
+WIDTH = 2
+DECODER_WIDTH = 8
 CODES = 3  # how many symbols the states hold at the start
 CONSTANT = 3.0  # the weights that keep a state constant
 COPIED = 1.5  # the weights by which maps with tanh copy a state
 NOISE = 0.1  # the standard deviation of a unit's other inputs at the start
 # Adam: the shares that stay of the mean gradient and of its square, steps in which the rate rises,
 # and the norm to which longer gradients are shortened.
-MEAN, SQUARE, WARM_UP, LONGEST = 0.9, 0.99, 100, 1.0
+MEAN = 0.9
+SQUARE = 0.99
+WARM_UP = 100
+LONGEST = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +138,8 @@ class Teaching:
         values: list[float] = []
         for number, generation in enumerate(GENERATIONS):
             random = np.random.default_rng((self.seed, rank, 2, number))
-            teachers, networks = networks, []
+            teachers = networks
+            networks = []
             strings = [Strings.of(self.train, teachers, TAUGHT_SHARE if teachers else 0.0)]
             drawn = self._drawn(teachers, generation.drawn, random) if teachers else None
             if drawn is not None:
@@ -188,7 +195,8 @@ class Teaching:
             bounds = random.random(len(alive)) * totals[:, -1]
             chosen = (totals <= bounds[:, None]).sum(axis=1).clip(max=num_symbols)
             going = chosen < num_symbols
-            alive, chosen = alive[going], chosen[going]
+            alive = alive[going]
+            chosen = chosen[going]
             if position == longest or not len(alive):
                 break
             rows.append(alive)
@@ -333,14 +341,18 @@ class _Start:
     """Random networks of a shape, whose states hold the codes of the last symbols."""
 
     def __init__(self, rank: int, num_symbols: int, random: np.random.Generator) -> None:
-        self.rank, self.num_symbols, self.random = rank, num_symbols, random
+        self.rank = rank
+        self.num_symbols = num_symbols
+        self.random = random
         # a single state can't be constant
         self.constant = min(rank - 1, 1)
         self.code = max((rank - self.constant) // CODES, 1)
 
     def pair(self, tanh_maps: bool, tanh_decoder: bool) -> tuple[Network, Network]:
         """Return a network of deviations, and the common maps in a network of one symbol."""
-        rank, num_symbols, constant = self.rank, self.num_symbols, self.constant
+        rank = self.rank
+        num_symbols = self.num_symbols
+        constant = self.constant
         widths = (rank, WIDTH * rank, rank) if tanh_maps else (rank, rank)
         common = [self._noise(1, before, after) for before, after in pairwise(widths)]
         deviations = [np.zeros((num_symbols, *shape)) for shape in pairwise(widths)]
@@ -446,7 +458,8 @@ class _Hierarchy:
         """Yield views of each layer of the maps: (num_symbols, …) of all symbols in a vector of the
         network's weights, and (1, …) of the common map in a vector like `vector`.
         """
-        start, common_start = self.num_initial, 0
+        start = self.num_initial
+        common_start = 0
         for layer in self.deviations.maps:
             size = layer[0].size
             yield (
@@ -461,7 +474,8 @@ class _Adam:
     """Steps of a length that falls to 0 by a cosine."""
 
     def __init__(self, number: int, rate: float, steps: int) -> None:
-        self.rate, self.steps = rate, steps
+        self.rate = rate
+        self.steps = steps
         self.mean = np.zeros(number, np.float32)
         self.square = np.zeros(number, np.float32)
         self.done = 0

@@ -25,7 +25,9 @@ from .prefixes import Level, PrefixCounts
 # A level with more last symbols than FEW_CALLS is computed with a matrix per prefix, where that is
 # faster than a call for each symbol. What a call costs, and a prefix in addition to the numbers of
 # its matrix, in copies of a number:
-FEW_CALLS, CALL_COST, ROW_COST = 4, 5_000, 200
+FEW_CALLS = 4
+CALL_COST = 5_000
+ROW_COST = 200
 NO_SYMBOLS = np.zeros(0, dtype=np.int64)
 
 
@@ -218,7 +220,9 @@ class Evaluator:
         number: int,
         dtype: npt.DTypeLike = np.float64,
     ) -> None:
-        self.shape, self.prefixes, self.ridge = shape, prefixes, ridge
+        self.shape = shape
+        self.prefixes = prefixes
+        self.ridge = ridge
         self.dtype = np.dtype(dtype)
         self.number = 0
         self._blocks: dict[str, FloatArray] = {}
@@ -253,7 +257,8 @@ class Evaluator:
                 np.matmul(values, layer, decoded)
                 np.tanh(decoded, decoded)
                 values = decoded
-            logs, chances = self.logs, self.chances
+            logs = self.logs
+            chances = self.chances
             np.matmul(_turned(self.stack.output), _turned(values), logs)
             logs -= logs.max(axis=1, keepdims=True)
             np.exp(logs, chances)
@@ -300,7 +305,9 @@ class Evaluator:
 
     def _back_propagate(self) -> None:
         """Compute the gradients of the cross-entropy; `outputs` has been called."""
-        stack, of, states = self.stack, self.of, self.hidden[-1]
+        stack = self.stack
+        of = self.of
+        states = self.hidden[-1]
         surplus = self.chances
         surplus *= self.totals
         surplus -= self.shares
@@ -308,7 +315,9 @@ class Evaluator:
         of.output[...] = _turned(surplus @ last)
         passed = self.passed
         if stack.decoder:
-            layer, decoded, inner = stack.decoder[0], self.decoded[0], self.of_decoded
+            layer = stack.decoder[0]
+            decoded = self.decoded[0]
+            inner = self.of_decoded
             np.matmul(_turned(surplus), _turned(stack.output), inner)
             _to_slopes(decoded, decoded)
             inner *= decoded
@@ -348,8 +357,10 @@ class Evaluator:
     def _lay_out(self, number: int) -> None:
         """Make the arrays for a number of networks."""
         self.number = number
-        shape, prefixes = self.shape, self.prefixes
-        size, k = prefixes.num_prefixes, shape.num_states
+        shape = self.shape
+        prefixes = self.prefixes
+        size = prefixes.num_prefixes
+        k = shape.num_states
         weights = sum(layer.size for layer in shape.layers)
         self.vectors = self._array("vectors", weights)
         self.gradients = self._array("gradients", weights)
@@ -389,17 +400,21 @@ class Evaluator:
                 )
 
     def _level(self, level: Level) -> LevelViews:
-        here, size = slice(level.start, level.end), level.end - level.start
-        k, parents = self.shape.num_states, level.start - level.first_parent
+        here = slice(level.start, level.end)
+        size = level.end - level.start
+        k = self.shape.num_states
+        parents = level.start - level.first_parent
         above = self._array(f"above {size}", size, k)
-        values, forward = above, []
+        values = above
+        forward = []
         for layer, outcome in zip(self.stack.maps, self.hidden, strict=True):
             out = outcome[:, here]
             forward.append((self._step(values, layer, out, level), out))
             values = out
         below = self._array(f"below {len(self.levels)}", size + 1, k)
         below[:, size] = 0
-        values, backward = self.passed[:, here], []
+        values = self.passed[:, here]
+        backward = []
         for index in range(len(self.hidden) - 1, -1, -1):
             width = self.stack.maps[index].shape[-2]
             out = self._array(f"between {index} {size}", size, width) if index else below[:, :size]
@@ -421,8 +436,10 @@ class Evaluator:
         turned: bool = False,
     ) -> Step:
         """Multiply each prefix by the matrix of its last symbol, or by the turned one."""
-        symbols, gathered = NO_SYMBOLS, layers
-        size, calls = level.end - level.start, len(level.runs)
+        symbols = NO_SYMBOLS
+        gathered = layers
+        size = level.end - level.start
+        calls = len(level.runs)
         row = self.number * (layers[0, 0].size + ROW_COST)
         is_scattered = calls > FEW_CALLS and size * row <= CALL_COST * calls
         if is_scattered:

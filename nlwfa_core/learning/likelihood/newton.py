@@ -25,14 +25,18 @@ from .prefixes import PrefixCounts
 
 # Above this number of weights, or of multiplications, the matrix is too large to be computed again
 # and again. Then L-BFGS works in the coordinates of the weights themselves.
-MOST_WEIGHTS, MOST_MULTIPLICATIONS = 1_500, 10**10
-DAMPING, MOST_DAMPING = 1e-3, 10.0  # μ
+MOST_WEIGHTS = 1_500
+MOST_MULTIPLICATIONS = 10**10
+# μ
+DAMPING = 1e-3
+MOST_DAMPING = 10.0
 # relative to the largest diagonal entry of G: it is computed in float32
 JITTER = 1e-6
 STEPS = 20  # of L-BFGS with one matrix
 # Of L-BFGS without a matrix: steps in a round, in place of STEPS, and the share of J that a round
 # has to gain.
-PLAIN_STEPS, PLAIN_SHARE = 100, 1e-3
+PLAIN_STEPS = 100
+PLAIN_SHARE = 1e-3
 SMALLEST_SHARE = 1e-9  # of J, that a step has to gain
 # A round of steps that raises the log-likelihood of the training strings by less is the last.
 LEAST_GAIN = 2.0  # nats
@@ -113,7 +117,8 @@ def descend(
     shape = networks[0]
     plain = is_large(shape, curvature_of)
     if plain:
-        steps, least_share = steps * PLAIN_STEPS // STEPS, PLAIN_SHARE
+        steps = steps * PLAIN_STEPS // STEPS
+        least_share = PLAIN_SHARE
 
     evaluator = Evaluator(shape, prefixes, ridge, len(networks))
     for_curvature = None if plain else Evaluator(shape, curvature_of, ridge, 1)

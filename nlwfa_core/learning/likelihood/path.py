@@ -32,16 +32,24 @@ from .prefixes import PrefixCounts
 STAGE = "likelihood"
 # Networks start at random up to so many states; of at least MANY_STRINGS, which determine more
 # weights, up to MOST_FRESH: where five states are not worth their weights, seven often are.
-FRESH_UP_TO, MANY_STRINGS, MOST_FRESH = 4, 10_000, 8
-FRESH, FIRST_STEPS = 48, 10  # random starts; steps of each on the shortest prefixes
-GROWN, GROWN_STEPS = 4, 6  # random directions of a new state; steps of each
+FRESH_UP_TO = 4
+MANY_STRINGS = 10_000
+MOST_FRESH = 8
+# random starts; steps of each on the shortest prefixes
+FRESH = 48
+FIRST_STEPS = 10
+# random directions of a new state; steps of each
+GROWN = 4
+GROWN_STEPS = 6
 # The rungs: lengths of prefixes, as far as they are shorter than three quarters of the longest, and
 # how many starts are trained on each; the last number holds for all further ones. With longer
 # strides the states run wild on the prefixes that are new.
 RUNGS = (10, 15, 25, 40, 60, 90, 140, 210, 320, 480)
 KEPT = (12, 8, 6, 3, 2)
 # Rounds of a start on the first rung, on the others, and of the best on all prefixes.
-FIRST_ROUNDS, RUNG_ROUNDS, LAST_ROUNDS = 3, 2, 30
+FIRST_ROUNDS = 3
+RUNG_ROUNDS = 2
+LAST_ROUNDS = 30
 RUNG_SHARE = 2e-4  # on a rung, a round that lowers J by a smaller share is the last
 WIDTH = 2  # hidden units of the maps and of the decoder, per state
 CURVATURE_STRINGS = 2_000  # of a larger sample, this many strings make the Gauss–Newton matrix
@@ -116,8 +124,10 @@ class Path:
         self, train: Sample, tanh_maps: bool, tanh_decoder: bool, prior: float, seed: int
     ) -> None:
         self.train = train
-        self.tanh_maps, self.tanh_decoder = tanh_maps, tanh_decoder
-        self.prior, self.seed = prior, seed
+        self.tanh_maps = tanh_maps
+        self.tanh_decoder = tanh_decoder
+        self.prior = prior
+        self.seed = seed
         self.prefixes = PrefixCounts.of(train)
         self.curvature_of = self.prefixes
         if train.num_strings > CURVATURE_STRINGS:
@@ -263,7 +273,8 @@ class Path:
         least_share: float = 0.0,
     ) -> list[Descended]:
         """Train networks on the prefixes of at most some length."""
-        prefixes, curvature_of = self.prefixes, self.curvature_of
+        prefixes = self.prefixes
+        curvature_of = self.curvature_of
         if length < prefixes.longest:
             same = curvature_of is prefixes
             prefixes = prefixes.up_to(length)
@@ -284,7 +295,8 @@ class Path:
         return ended
 
     def _random_network(self, rank: int, random: np.random.Generator) -> Network:
-        num_symbols, hidden = self.prefixes.num_symbols, WIDTH * rank
+        num_symbols = self.prefixes.num_symbols
+        hidden = WIDTH * rank
 
         def layer(*shape: int) -> FloatArray:
             weights: FloatArray = random.normal(size=shape) / np.sqrt(shape[-2])
@@ -310,7 +322,8 @@ class _Work:
     """Counts training runs, and reports each."""
 
     def __init__(self, report: Report, cancelled: CancelCheck) -> None:
-        self.report, self.cancelled = report, cancelled
+        self.report = report
+        self.cancelled = cancelled
         self.done = self.total = 0
 
     def expect(self, number: int) -> None:
@@ -362,12 +375,14 @@ def widened(
         return wide
 
     initial = np.concatenate((network.initial, new_weights((num_states - k,), 0)))
-    maps, before = [], num_states
+    maps = []
+    before = num_states
     for layer in network.maps:
         after = layer.shape[2] // k * num_states
         maps.append(grown(layer, before, after))
         before = after
-    decoder, before = [], num_states
+    decoder = []
+    before = num_states
     for layer in network.decoder:
         after = layer.shape[1] // k * num_states
         decoder.append(grown(layer, before, after))

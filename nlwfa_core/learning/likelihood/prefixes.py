@@ -122,7 +122,8 @@ class PrefixCounts:
         )
 
     def _level(self, first_parent: int, start: int, end: int) -> Level:
-        symbols, parents = self.symbol[start:end], self.parent[start:end]
+        symbols = self.symbol[start:end]
+        parents = self.parent[start:end]
         runs = tuple((int(symbols[first]), first, last) for first, last in _runs(symbols))
         order = np.argsort(parents, kind="stable")
         number = np.bincount(parents - first_parent, minlength=start - first_parent)

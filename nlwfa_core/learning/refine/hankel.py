@@ -102,7 +102,8 @@ class _RolledOutRows:
         self.H = SparseRows(sparse.csr_array(hankel.matrix[rows] / self.scale), weights)
         distinct, nodes = np.unique(rows, return_index=True)
         is_shown = distinct < min(MAX_SHOWN, hankel.num_prefixes)
-        self.rows_shown, self.nodes_shown = distinct[is_shown], nodes[is_shown]
+        self.rows_shown = distinct[is_shown]
+        self.nodes_shown = nodes[is_shown]
 
     @property
     def parameters(self) -> list[FloatArray]:
@@ -148,10 +149,12 @@ class _RolledOutRows:
 def _levels(hankel: HankelMatrix, num_maps: int) -> list[_Level]:
     """Make the tree of the prefixes that a model's maps reach from its initial state."""
     levels: list[_Level] = []
-    rows, nodes = np.array([hankel.start_row]), np.array([0])
+    rows = np.array([hankel.start_row])
+    nodes = np.array([0])
     while True:
         # what follows a row outside P is not in H
-        parents, inside = nodes[rows < hankel.num_prefixes], rows[rows < hankel.num_prefixes]
+        parents = nodes[rows < hankel.num_prefixes]
+        inside = rows[rows < hankel.num_prefixes]
         if not len(parents):
             return levels
         rows = hankel.shifted[inside, :num_maps].T.ravel().astype(np.int64)

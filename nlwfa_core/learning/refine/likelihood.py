@@ -61,7 +61,8 @@ PATIENCE = 10
 # A start whose gradient is larger than WILD is not trained as it is: along long strings its maps
 # multiply errors again and again. They are scaled by the largest of SCALES whose gradient is at
 # most TAME (see `_tamed`).
-WILD, TAME = 100.0, 3.0
+WILD = 100.0
+TAME = 3.0
 SCALES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
 # Of the refitted last layer: a share of its squared norm is added to the nats per symbol.
 OUTPUT_RIDGE = 1e-5
@@ -315,9 +316,11 @@ def refine_likelihood(
     best, losses = min(runs, key=lambda run: min(run[1], default=math.inf))
     after = bits_per_symbol(best, held_out)
     better = bool(losses) and (after < before or (np.isfinite(after) and not np.isfinite(before)))
-    if isinstance(best, WFA) and np.isfinite(mass := best.total_weight()) and mass != 0:
-        # scores of next symbols do not depend on the total weight
-        best = replace(best, initial=best.initial / mass)
+    if isinstance(best, WFA):
+        mass = best.total_weight()
+        if np.isfinite(mass) and mass != 0:
+            # scores of next symbols do not depend on the total weight
+            best = replace(best, initial=best.initial / mass)
     return best if better else model, TrainingLog(
         "refinement", np.array([before, *losses]), measure=BITS
     )
@@ -342,7 +345,8 @@ def _train_from(
         start = _Trained.of(model)
         nudge([tensor.detach().numpy() for tensor in start.tensors], options.refinement_seed)
         model = start.learned()
-    trained, averaged = _Trained.of(model), _Trained.of(model)
+    trained = _Trained.of(model)
+    averaged = _Trained.of(model)
     optimizer = torch.optim.AdamW(
         trained.tensors, lr=options.rate_refinement, weight_decay=options.weight_decay
     )
@@ -354,7 +358,9 @@ def _train_from(
     ]
     batches = [[Continuations(part, model.num_symbols) for part in parts] for parts in divisions]
     validation_tree = Continuations(validation, model.num_symbols)
-    best, losses, since_best = Best(model), list[float](), 0
+    best = Best(model)
+    losses = list[float]()
+    since_best = 0
     for epoch in range(options.epochs_refinement):
         for number, batch in enumerate(batches[epoch % len(batches)]):
             check_cancelled(cancelled)
@@ -395,7 +401,8 @@ def _as_distribution(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     ):
         return replace(model, reading=normalised)
     trie = Trie.of(train.words, model.num_symbols)
-    weights, states = np.sqrt(trie.prefix_counts(train.counts))[:, None], model.states(trie)
+    weights = np.sqrt(trie.prefix_counts(train.counts))[:, None]
+    states = model.states(trie)
     weighted = weights * model.decode(states)
 
     def logs(part: slice) -> FloatArray:
@@ -430,14 +437,16 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     if isinstance(model, NLWFA) and model.nonlinear_transitions:
         return model
     trie = Trie.of(train.words, model.num_symbols)
-    states, weights = model.states(trie), trie.prefix_counts(train.counts)
+    states = model.states(trie)
+    weights = trie.prefix_counts(train.counts)
     sizes = np.linalg.norm(states, axis=1, keepdims=True)
     units = np.divide(
         states, sizes, out=np.zeros_like(states), where=np.isfinite(sizes) & (sizes > 0)
     )
     values, vectors = _eigenvectors_by_part((units.T * weights) @ units / weights.sum())
     roots = np.sqrt(values.clip(values.max() * MIN_VARIANCE))
-    T, inverse = vectors / roots, (vectors * roots).T
+    T = vectors / roots
+    inverse = (vectors * roots).T
     if isinstance(model, WFA):
         return WFA(model.initial @ T, inverse @ model.transitions @ T, inverse @ model.termination)
     transitions = [inverse @ model.transitions[0], *model.transitions[1:]]
@@ -461,7 +470,8 @@ def _eigenvectors_by_part(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     `np.linalg.eigh` does.
     """
     number, part = connected_components(matrix != 0, directed=False)
-    values, vectors = np.zeros(len(matrix)), np.zeros(matrix.shape)
+    values = np.zeros(len(matrix))
+    vectors = np.zeros(matrix.shape)
     for rows in (np.flatnonzero(part == index) for index in range(number)):
         values[rows], vectors[np.ix_(rows, rows)] = np.linalg.eigh(matrix[np.ix_(rows, rows)])
     return values, vectors
@@ -517,7 +527,9 @@ def _refitted(model: NLWFA, tree: Continuations) -> NLWFA:
     )
     totals = counts.sum(axis=1)
     frequent = np.argsort(-totals, kind="stable")[: max(1, SCORES_AT_ONCE // num_outputs)]
-    units, totals, shares = units[frequent], totals[frequent], counts[frequent].toarray()
+    units = units[frequent]
+    totals = totals[frequent]
+    shares = counts[frequent].toarray()
 
     def loss_at(vector: FloatArray) -> tuple[float, FloatArray]:
         output = vector.reshape(-1, num_outputs)

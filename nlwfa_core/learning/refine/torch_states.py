@@ -29,7 +29,8 @@ class Rollout:
         row = np.empty_like(order)
         row[order] = np.arange(len(order))
         self.row = torch.from_numpy(row)
-        parents, symbols = row[trie.parent[order[1:]]], trie.symbol[order[1:]]
+        parents = row[trie.parent[order[1:]]]
+        symbols = trie.symbol[order[1:]]
         self._levels = []
         bounds = (trie.levels - 1).tolist()
         for above, (start, end) in zip(trie.levels.tolist(), pairwise(bounds[1:]), strict=False):
@@ -98,7 +99,8 @@ class Continuations(Rollout):
     def __init__(self, sample: Sample, num_symbols: int) -> None:
         trie = Trie.of(sample.words, num_symbols)
         super().__init__(trie)
-        begins, ends = trie.prefix_counts(sample.counts), trie.end_counts(sample.counts)
+        begins = trie.prefix_counts(sample.counts)
+        ends = trie.end_counts(sample.counts)
         last = np.flatnonzero(ends)
         self.rows = self.row[torch.from_numpy(np.concatenate((trie.parent[1:], last)))]
         self.symbols = torch.from_numpy(

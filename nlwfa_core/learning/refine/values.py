@@ -34,10 +34,13 @@ START_SCALE = 0.5  # standard deviation of random entries, times √inputs
 SOLVED_LOSS = 1e-24  # the relative loss below which no other start is tried
 ROOT_LOSS = 1e-18  # the same for the root of a linear model, which chance does not make
 NUMBERS_PER_CHUNK = 2**23  # of derivatives that are held at once
-DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-2, 1e-16, 1e10
+DAMPING = 1e-2
+MIN_DAMPING = 1e-16
+MAX_DAMPING = 1e10
 # A start is given up after PATIENCE steps in a row that each lower its loss by less than the share
 # MIN_GAIN.
-MIN_GAIN, PATIENCE = 1e-4, 5
+MIN_GAIN = 1e-4
+PATIENCE = 5
 
 
 @one_thread()
@@ -78,7 +81,8 @@ def refine_values(
     for name, number in (("restarts", restarts), ("iterations", iterations)):
         check_at_least(name, number, 0)
     problem = _Problem(model, strings)
-    best, num_strings = problem.start, len(strings.words)
+    best = problem.start
+    num_strings = len(strings.words)
     sizes = [min(len(best), num_strings)]
     # strings × starts
     most = max(min(restarts, STARTS_PER_BATCH) * sizes[0], (MIN_FULL_STARTS + 1) * num_strings)
@@ -189,7 +193,8 @@ class _Problem:
         if isinstance(self.model, WFA):
             return WFA(initial, layers[0], termination)
         output: FloatArray = np.stack((termination, np.zeros_like(termination)), axis=1)
-        transitions, decoder = tuple(layers[: self.num_layers]), tuple(layers[self.num_layers :])
+        transitions = tuple(layers[: self.num_layers])
+        decoder = tuple(layers[self.num_layers :])
         return replace(
             self.model, initial=initial, transitions=transitions, decoder=decoder, output=output
         )
@@ -211,10 +216,8 @@ class _LeastSquares:
         typical = np.where(squares > 0, squares, 1.0) ** (balance / 2)
         balanced = part.values / typical[lengths]
         norm = float(np.sqrt(balanced @ balanced)) or 1.0
-        self.targets, self.weights = (
-            torch.from_numpy(balanced / norm),
-            torch.from_numpy(1 / (typical[lengths] * norm)),
-        )
+        self.targets = torch.from_numpy(balanced / norm)
+        self.weights = torch.from_numpy(1 / (typical[lengths] * norm))
         # How many columns of a Jacobian, and how many Jacobians, are computed at once.
         self._columns = max(
             1, NUMBERS_PER_CHUNK // (trie.num_nodes * max(shape[-1] for shape in problem.shapes))
@@ -263,7 +266,8 @@ class _LeastSquares:
         Returns the new vectors and their errors, which never grow.
         """
         vectors, errors = vectors.clone(), self.errors(vectors)
-        damping, slow_steps = torch.full_like(errors, DAMPING), torch.zeros_like(errors)
+        damping = torch.full_like(errors, DAMPING)
+        slow_steps = torch.zeros_like(errors)
         for _ in range(iterations):
             check_cancelled(cancelled)
             active = torch.nonzero(
@@ -273,7 +277,8 @@ class _LeastSquares:
                 break
             steps = self._steps(vectors[active], damping[active])
             moved = vectors[active] + steps
-            after, before = self.errors(moved), errors[active]
+            after = self.errors(moved)
+            before = errors[active]
             better = after < before
             gains = torch.where(better, 1 - after / before, 1.0)
             vectors[active] = torch.where(better[:, None], moved, vectors[active])
@@ -288,7 +293,8 @@ class _LeastSquares:
         """Compute the steps (JᵀJ + λ d I)⁻¹ (−Jᵀr), where λ is the damping and d the mean of the
         diagonal of JᵀJ.
         """
-        J, residuals = self._jacobians(vectors), self._all_residuals(vectors)
+        J = self._jacobians(vectors)
+        residuals = self._all_residuals(vectors)
         squares = J.mT @ J
         diagonal = squares.diagonal(dim1=1, dim2=2).mean(dim=1) + torch.finfo(DTYPE).tiny
         damped = squares + (damping * diagonal)[:, None, None] * torch.eye(J.shape[2], dtype=DTYPE)

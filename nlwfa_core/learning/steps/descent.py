@@ -31,7 +31,8 @@ from ..shared_options import Networks
 
 # Of Adamax: the decay of its averages of the gradient and of its size, and what keeps the latter
 # from being 0 (the paper's values).
-BETAS, EPSILON = (0.9, 0.999), 1e-8
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
 # Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few
 # steps, small compared with what is learned.
 NUDGE = 1e-3
@@ -195,8 +196,13 @@ class Epochs:
         cancelled: CancelCheck = never,
         look: Look | None = None,
     ) -> None:
-        self.layers, self.loss_of, self.stage, self.descent = layers, loss_of, stage, descent
-        self.report, self.cancelled, self.look = report, cancelled, look
+        self.layers = layers
+        self.loss_of = loss_of
+        self.stage = stage
+        self.descent = descent
+        self.report = report
+        self.cancelled = cancelled
+        self.look = look
         self.losses: list[float] = []
         self.lowest: list[float] = []  # of the losses so far
         self.best = Best((self.weights, np.full(1, np.nan)))
@@ -226,7 +232,8 @@ class Epochs:
         with np.errstate(over="ignore", invalid="ignore"):
             loss, gradients = self.loss_of()
         if not np.isfinite(loss):
-            self.diverged_at, self.stopped = epoch, "diverged"
+            self.diverged_at = epoch
+            self.stopped = "diverged"
             raise StopTraining
         gradient = _joined(gradients)
         self.losses.append(loss)
@@ -266,7 +273,8 @@ def _joined(arrays: Sequence[FloatArray]) -> FloatArray:
 def _adamax(epochs: Epochs) -> None:
     """Adamax (Kingma and Ba 2015, §7.1), until an evaluation stops it."""
     weights = epochs.weights
-    average, size = np.zeros_like(weights), np.zeros_like(weights)
+    average = np.zeros_like(weights)
+    size = np.zeros_like(weights)
     for step in count(1):
         epoch = len(epochs.losses)
         _, gradient = epochs()

@@ -124,7 +124,8 @@ def fit_factorisation(
     log = training.run()
     network = training.network
     latent = network.encode(training.H.matrix)[training.classes]
-    encoder, decoder = tuple(network.encoder), tuple(network.decoder)
+    encoder = tuple(network.encoder)
+    decoder = tuple(network.decoder)
     return Factorisation(latent, encoder, decoder, scale, network.nonlinear, log)
 
 
@@ -169,7 +170,8 @@ class _Training:
         is_solved = self.has_closed_forms and not self.network.nonlinear
         if self.options.start == "random" and not is_solved:
             return self._from_here()
-        layers, H = self.network.layers, self.H
+        layers = self.network.layers
+        H = self.H
         weighted = sparse.csr_array(sparse.diags_array(np.sqrt(self.counts)) @ H.matrix)
         svd = truncated_svd(weighted, self.options.rank)
         linear_loss = truncation_loss(svd, H.squared_norm)

@@ -21,11 +21,16 @@ from .descent import Epochs
 
 RIDGE = 1e-6  # μ: the loss is the relative error plus μ times the sum of the squared weights
 # λ: first, smallest, and so large that no step lowers the loss any more
-DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-2, 1e-14, 1e8
-FALL, GROWTH = 4.0, 4.0  # of λ
+DAMPING = 1e-2
+MIN_DAMPING = 1e-14
+MAX_DAMPING = 1e8
+# of λ
+FALL = 4.0
+GROWTH = 4.0
 # A map's training ends after PATIENCE steps in a row that each lower its loss by less than the
 # share MIN_GAIN.
-MIN_GAIN, PATIENCE = 1e-3, 3
+MIN_GAIN = 1e-3
+PATIENCE = 3
 
 
 class TwoLayers:
@@ -44,12 +49,11 @@ class TwoLayers:
         self, states: FloatArray, targets: FloatArray, weights: FloatArray, width: int
     ) -> None:
         counted = weights > 0
-        self.Z, self.T, self.roots = (
-            states[counted],
-            targets[counted],
-            np.sqrt(weights[counted])[:, None],
-        )
-        self.k, self.width = states.shape[1], width
+        self.Z = states[counted]
+        self.T = targets[counted]
+        self.roots = np.sqrt(weights[counted])[:, None]
+        self.k = states.shape[1]
+        self.width = width
         # (num_classes, k·k)
         self.ZZ = (self.Z[:, :, None] * self.Z[:, None, :]).reshape(len(self.Z), self.k**2)
 
@@ -77,7 +81,8 @@ class TwoLayers:
         (E, F), k, m = self.layers(vector), self.k, self.width
         A = np.tanh(self.Z @ E)
         G = np.tanh(A @ F)
-        S, slopes = self.roots * (1 - G * G), 1 - A * A
+        S = self.roots * (1 - G * G)
+        slopes = 1 - A * A
         Q = S * (self.roots * (G - self.T))
         gradient = np.concatenate(((self.Z.T @ ((Q @ F.T) * slopes)).ravel(), (A.T @ Q).ravel()))
         squares = S * S
@@ -87,7 +92,8 @@ class TwoLayers:
         products[: k * m, : k * m] = (
             (self.ZZ.T @ inner).reshape(k, k, m, m).transpose(0, 2, 1, 3).reshape(k * m, k * m)
         )
-        last, cross = products[k * m :, k * m :].reshape(m, k, m, k), np.zeros((k, m, m, k))
+        last = products[k * m :, k * m :].reshape(m, k, m, k)
+        cross = np.zeros((k, m, m, k))
         moved = (self.Z[:, :, None] * slopes[:, None, :]).reshape(-1, k * m)
         for output in range(k):  # no F_aj changes an output other than j
             weighted = A * squares[:, output : output + 1]
@@ -122,7 +128,9 @@ def fit_maps(
     maps = [np.concatenate((first.ravel(), last.ravel())) for first, last in zip(E, F, strict=True)]
     errors = [problem.error(vector) for problem, vector in zip(problems, maps, strict=True)]
     rest = epochs.loss_of()[0] - sum(errors)  # what no map can lower
-    losses, total, ended = [rest + sum(errors)], epochs.descent.epochs * len(maps), list[bool]()
+    losses = [rest + sum(errors)]
+    total = epochs.descent.epochs * len(maps)
+    ended = list[bool]()
     epochs.report(Progress(epochs.stage, 0, total, losses[0], look=epochs.look))
     for symbol, problem in enumerate(problems):
 
@@ -164,7 +172,9 @@ def _descend(
 
     After each step, `after_step` is called with the weights and their error without the ridge.
     """
-    loss, damping, slow_steps = problem.error(vector) + RIDGE * float(vector @ vector), DAMPING, 0
+    loss = problem.error(vector) + RIDGE * float(vector @ vector)
+    damping = DAMPING
+    slow_steps = 0
     identity = np.eye(len(vector))
     for _ in range(steps):
         check_cancelled(cancelled)
@@ -181,7 +191,9 @@ def _descend(
             if damping > MAX_DAMPING:  # rounding hides every way down
                 return True
         slow_steps = slow_steps + 1 if after > (1 - MIN_GAIN) * loss else 0
-        vector, loss, damping = moved, after, max(damping / FALL, MIN_DAMPING)
+        vector = moved
+        loss = after
+        damping = max(damping / FALL, MIN_DAMPING)
         after_step(vector, error)
         if slow_steps == PATIENCE:
             return True

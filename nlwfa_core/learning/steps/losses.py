@@ -108,7 +108,8 @@ def best_last_layer(H: SparseRows, Y: FloatArray) -> FloatArray:
     dependent.
     """
     CY = H.counts * Y
-    squares, products = Y.T @ CY, H.transposed @ CY
+    squares = Y.T @ CY
+    products = H.transposed @ CY
     norms = np.sqrt(squares.diagonal()).clip(np.finfo(np.float64).tiny)
     correlations = squares / norms / norms[:, None]
     correlations[np.diag_indices_from(correlations)] += LAST_LAYER_RIDGE
@@ -141,7 +142,8 @@ def observed_error(H: SparseRows, Y: FloatArray, D: FloatArray) -> Error:
     With E the weighted residuals, the gradients are 2 E Dᵀ for Y and 2 Yᵀ E for D. For k columns of
     Y, this costs O(nnz·k).
     """
-    columns, Dt = H.matrix.indices, np.ascontiguousarray(D.T)
+    columns = H.matrix.indices
+    Dt = np.ascontiguousarray(D.T)
     residual = -H.matrix.data
     for start in range(0, len(residual), CELLS_PER_BLOCK):
         part = slice(start, start + CELLS_PER_BLOCK)
@@ -176,7 +178,9 @@ class BatchedSquaredError:
         and F.
         """
         gradients = [np.zeros_like(layer) for layer in layers]
-        total, F, has_hidden = 0.0, layers[-1], len(layers) == 2
+        total = 0.0
+        F = layers[-1]
+        has_hidden = len(layers) == 2
         for symbols, columns in self._blocks(F.shape[1]):
             T = self.T[symbols, :, columns]
             Z = self.Z[:, columns]

@@ -126,7 +126,8 @@ def _earlier_rows(shifted: npt.NDArray[np.int32], number: int) -> list[tuple[int
     earlier = [(-1, -1)] * number
     parents, symbols = np.nonzero(shifted[:number] < number)
     for parent, symbol in zip(parents.tolist(), symbols.tolist(), strict=True):
-        if parent < (row := int(shifted[parent, symbol])):
+        row = int(shifted[parent, symbol])
+        if parent < row:
             earlier[row] = parent, symbol
     return earlier
 

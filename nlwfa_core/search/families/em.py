@@ -29,7 +29,9 @@ from .family import LARGEST_SHARE, Family, SearchState, Task
 PFA, HMM = EM_FAMILIES
 # Numbers of states that are tried first, with so many iterations, and the factor from the best
 # number to a larger one.
-LADDER, FIRST_ITERATIONS, GROWTH = (2, 5, 10, 20, 40), 30, 1.5
+LADDER = (2, 5, 10, 20, 40)
+FIRST_ITERATIONS = 30
+GROWTH = 1.5
 TURN_SECONDS = 2.0  # of a training, until the next choice
 NEW_TRAININGS = 3  # begin whenever one has converged, in addition to those at the start
 ITERATIONS_ON_ALL = 10
@@ -62,7 +64,9 @@ class EMTrainings(Family):
         super().__init__(state)
         self.trainings: list[EMTraining] = []
         self.converged = set[int]()  # numbers of trainings
-        self.spawned, self.begun = 0, 0  # new training runs: all, and those since one has converged
+        # new training runs: all, and those since one has converged
+        self.spawned = 0
+        self.begun = 0
 
     def begin(self) -> Iterator[Task]:
         """Train one state at once, so that there is always a model."""
@@ -73,11 +77,13 @@ class EMTrainings(Family):
         return self._ladder()
 
     def _ladder(self) -> Iterator[Task]:
-        seed, most = self.state.budget.seed, self.largest()
+        seed = self.state.budget.seed
+        most = self.largest()
         for k in sorted({min(k, most) for k in LADDER} - {1} or {1}):
             for learner in EM_FAMILIES:
                 recipe = EMRecipe(learner, k, seed=seed, acceleration=ACCELERATION)
-                if (training := self._new(recipe)) is not None:
+                training = self._new(recipe)
+                if training is not None:
                     yield Task(training, partial(self.advance, training, FIRST_ITERATIONS))
 
     def advance(self, training: EMTraining, iterations: int) -> None:
@@ -115,7 +121,8 @@ class EMTrainings(Family):
         recipes = {one.recipe for one in self.trainings}
         for _ in range(8):
             self.spawned += 1
-            turn, seed = self.spawned % 6, self.state.budget.seed + self.spawned
+            turn = self.spawned % 6
+            seed = self.state.budget.seed + self.spawned
             recipe = replace(best, seed=seed, start="random")
             larger = min(round(best.num_states * GROWTH), self.largest())
             if turn == 1 and larger > best.num_states:
@@ -151,7 +158,8 @@ class EMTrainings(Family):
 
     def largest(self) -> int:
         """Return the largest number of states whose arrays fit into the memory."""
-        nodes, symbols = self.trees[0].num_nodes, self.state.train.num_symbols
+        nodes = self.trees[0].num_nodes
+        symbols = self.state.train.num_symbols
         by_tree = MAX_NUMBERS // max(nodes, 1)
         by_model = int((limits.most("transition_numbers") // 16 / symbols) ** 0.5)
         return max(1, min(self.state.budget.max_states, by_tree, by_model, limits.most("rank")))
@@ -197,7 +205,8 @@ class EMTrainings(Family):
         likely = [one for one in self.trainings if one.losses]
         if not likely:
             return 0.0
-        best, budget = min(likely, key=lambda one: one.loss), self.state.budget
+        best = min(likely, key=lambda one: one.loss)
+        budget = self.state.budget
         number = max(1, min(MAX_COMPONENTS // 2, budget.max_states // best.recipe.num_states))
         seconds = number * ITERATIONS_ON_ALL * best.seconds_per_iteration
         return seconds / budget.number_of_threads
@@ -208,7 +217,8 @@ class EMTrainings(Family):
         """
         if not components:
             return
-        everything, state = self.state.everything, self.state
+        everything = self.state.everything
+        state = self.state
         assert everything is not None
         self.tree_of_all = PrefixTree(everything)
         self.finished = {one.result_recipe: one for one in self.trainings if one.best is not None}

@@ -25,7 +25,8 @@ SMALLEST_GAIN = 2e-4  # a model is better if it lowers the bits by this share
 FEW_STRINGS = 500
 # The search ends when this many training runs of EM in a row have converged without lowering the
 # best loss by `SMALLEST_GAIN`.
-WITHOUT_GAIN, WITHOUT_GAIN_IF_FEW = 12, 4
+WITHOUT_GAIN = 12
+WITHOUT_GAIN_IF_FEW = 4
 # of the whole time: how long networks wait for the first training of EM that converges, at most
 NETWORKS_WAIT = 0.4
 
@@ -164,7 +165,8 @@ class Family:
         """List the candidates that are expected in a mixture because their bits are at most
         `factor` times the best, as far as they can be trained again in time.
         """
-        most, seconds = self.state.promised() * factor, self.state.clock.seconds
+        most = self.state.promised() * factor
+        seconds = self.state.clock.seconds
         return [
             one
             for one in self.candidates
@@ -179,7 +181,8 @@ class Family:
 
         `alone`: whether it is not part of a mixture.
         """
-        recipe, is_over = candidate.recipe, self.state.clock.is_over
+        recipe = candidate.recipe
+        is_over = self.state.clock.is_over
         assert isinstance(recipe, Recipe)
         if recipe.learning.needs_hankel:
             hankel = build_hankel(everything, recipe.hankel)

@@ -21,13 +21,18 @@ NAME = "LSTM"
 # An LSTM has the most units with which as many epochs as the first number fit into a share of the
 # whole time, and then as many epochs as fit, at most the second number. It begins after another
 # share of the time, or at once next to other threads.
-LSTM_UNITS, LSTM_EPOCHS, LSTM_SHARE, LSTM_WAITS = (200, 100, 50, 25), (6, 40), 0.25, 0.2
+LSTM_UNITS = (200, 100, 50, 25)
+LSTM_EPOCHS = (6, 40)
+LSTM_SHARE = 0.25
+LSTM_WAITS = 0.2
 # Few strings make short epochs: at least so many steps are the most epochs, and are taken without a
 # better model (or 4 epochs).
-LSTM_UPDATES, LSTM_PATIENCE = 2000, (200, 4)
+LSTM_UPDATES = 2000
+LSTM_PATIENCE = (200, 4)
 # The shares that dropout takes from the first LSTMs; further ones have other seeds and the better
 # of the two.
-LSTM_DROPOUTS, MOST_LSTMS = (0.2, 0.4), 5
+LSTM_DROPOUTS = (0.2, 0.4)
+MOST_LSTMS = 5
 # Time is reserved for an LSTM whose bits are at most so many times the best: mixed by symbol, it
 # helps even if it is a little worse.
 LSTM_NEAR = 1.05
@@ -83,13 +88,15 @@ class LSTM(Family):
 
     def __init__(self, state: SearchState, is_requested: bool) -> None:
         super().__init__(state)
-        self.is_requested, self.begun = is_requested, 0
+        self.is_requested = is_requested
+        self.begun = 0
 
     def late_task(self, waits: bool = True) -> Task | None:
         """Begin the first one. On one processor it waits until other families have had some time,
         unless there is nothing else to do.
         """
-        threads, clock = self.state.budget.number_of_threads, self.state.clock
+        threads = self.state.budget.number_of_threads
+        clock = self.state.clock
         if not self.is_requested or self.begun:
             return None
         if waits and threads == 1 and clock.spent < LSTM_WAITS * clock.seconds:
@@ -99,7 +106,8 @@ class LSTM(Family):
 
     def next_task(self, running: Collection[object]) -> Task | None:
         """Choose one to average with those that there are."""
-        state, trained = self.state, [one for one in self.candidates if one.is_whole]
+        state = self.state
+        trained = [one for one in self.candidates if one.is_whole]
         if NAME in running or not trained or self.begun >= MOST_LSTMS:
             return None
         if state.is_early:  # NL-WFA come first
@@ -117,7 +125,8 @@ class LSTM(Family):
             or best.seconds * passes > state.clock.left
         ):
             return None
-        number, recipe = self.begun, best.recipe
+        number = self.begun
+        recipe = best.recipe
         dropout = LSTM_DROPOUTS[number] if number < len(LSTM_DROPOUTS) else recipe.dropout
         seed = state.budget.seed + number
         self.begun += 1
@@ -136,8 +145,10 @@ class LSTM(Family):
         )
 
         state = self.state
-        train, each = state.train, updates_per_epoch(state.train)
-        seconds, per_epoch = LSTM_SHARE * state.clock.seconds, 0.0
+        train = state.train
+        each = updates_per_epoch(state.train)
+        seconds = LSTM_SHARE * state.clock.seconds
+        per_epoch = 0.0
         patience = max(LSTM_PATIENCE[1], -(-LSTM_PATIENCE[0] // each))
         for units in LSTM_UNITS:
             if units > state.budget.max_states:
@@ -167,7 +178,8 @@ class LSTM(Family):
         from ...learning.recurrent_networks import updates_per_epoch
 
         state = self.state
-        started, done = state.timer(), list[Progress]()
+        started = state.timer()
+        done = list[Progress]()
         try:
             model = recipe.fit(state.train, state.validation, done.append, state.clock.is_over)
         except Cancelled:

@@ -19,7 +19,9 @@ NAME = "PDFA"
 # States are merged in other ways, too, if the first automaton of merged states is this near to the
 # fewest bits that a model has or promises. It may be farther from them if each way takes at most a
 # share of the whole time.
-MERGING_MARGIN, MERGING_MARGIN_IF_CHEAP, CHEAP_SHARE = 0.01, 0.05, 0.02
+MERGING_MARGIN = 0.01
+MERGING_MARGIN_IF_CHEAP = 0.05
+CHEAP_SHARE = 0.02
 
 
 class PDFACandidate(Candidate):

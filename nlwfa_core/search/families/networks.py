@@ -38,21 +38,29 @@ NETWORK_MARGIN = 0.05
 # A rank is expected to take so many times as long as the one below it: rank 2, and any other.
 NEXT_RANK = (2.0, 1.25)
 # Of a short and of a long refinement: states, steps, and dropout and weight decay.
-SHORT_STATES, SHORT_STEPS, SHORT_REGULARISATION = 20, 500, (0.0, 0.3)
-LONG_STATES, LONG_STEPS, LONG_REGULARISATION = 50, 5_000, (0.05, 0.5)
+SHORT_STATES = 20
+SHORT_STEPS = 500
+SHORT_REGULARISATION = (0.0, 0.3)
+LONG_STATES = 50
+LONG_STEPS = 5_000
+LONG_REGULARISATION = (0.05, 0.5)
 # of the whole time: for the short training; for ranks that do not wait
-NETWORK_SHARE, RANKS_SHARE = 0.1, 0.15
+NETWORK_SHARE = 0.1
+RANKS_SHARE = 0.15
 # with fewer strings, networks are not tried; with few strings, they have fewer steps
-FEWEST_STRINGS, STEPS_IF_FEW = 200, 100
+FEWEST_STRINGS = 200
+STEPS_IF_FEW = 100
 # a network is expected in the mixture, and time is reserved for it, if its bits are at most so many
 # times the best
 NEAR = 1.02
 LARGEST_NETWORK = 2_000_000  # symbols × states²
 # A long training may take the time left divided by PASSES, or by PASSES_IF_RETRAINED if another
 # one, on all strings, may follow.
-PASSES, PASSES_IF_RETRAINED = 1.3, 2.5
+PASSES = 1.3
+PASSES_IF_RETRAINED = 2.5
 # The largest batch and number of epochs of a refinement.
-MAX_BATCH, MAX_EPOCHS = 250, 300
+MAX_BATCH = 250
+MAX_EPOCHS = 300
 
 
 def by_likelihood(rank: int, seed: int) -> Recipe:
@@ -65,7 +73,9 @@ def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
 
     Returns None where ranks do not grow, because there are too many symbols or prefixes.
     """
-    num_symbols, rank, width = train.num_symbols, FRESH_UP_TO, WIDTH * FRESH_UP_TO
+    num_symbols = train.num_symbols
+    rank = FRESH_UP_TO
+    width = WIDTH * FRESH_UP_TO
     network = Network(
         np.zeros(rank),
         (np.zeros((num_symbols, rank, width)), np.zeros((num_symbols, width, rank))),
@@ -156,8 +166,10 @@ class Networks(Family):
 
     def _first(self) -> list[Recipe]:
         """List the networks to train: those of all ranks where they grow, else a short one."""
-        budget, train = self.state.budget, self.state.train
-        most, seed = min(budget.max_states, limits.most("rank")), budget.seed
+        budget = self.state.budget
+        train = self.state.train
+        most = min(budget.max_states, limits.most("rank"))
+        seed = budget.seed
         strings = train.num_strings
         if strings < FEWEST_STRINGS:
             return []
@@ -214,7 +226,8 @@ class Networks(Family):
         """Return whether the last rank was behind: not the best, or with a margin, not that near to
         what others promise. The first rank has only to be better than automata of two states.
         """
-        bits, rank = self.rank_bits[-1], self._ranks_done()
+        bits = self.rank_bits[-1]
+        rank = self._ranks_done()
         rival = self.state.promised() * (1 + margin) if margin else self.state.best
         if rank == 1:
             rival = max(rival, self.em.loss_of(2))
@@ -233,7 +246,8 @@ class Networks(Family):
         """
         assert self.recipes is not None
         state = self.state
-        started, done = state.timer(), self._ranks_done()
+        started = state.timer()
+        done = self._ranks_done()
         over = state.over_after(limit)
         model: Model | None = None
         try:
@@ -294,7 +308,8 @@ class Networks(Family):
         """Train a network for many symbols by likelihood, unless it is expected to take more than
         `limit` seconds.
         """
-        state, passes = self.state, 0
+        state = self.state
+        passes = 0
         over = state.over_after(share_of_a_pass(state.train) * limit)
         predictions = state.train.num_strings * (1 + state.train.mean_length) + MOST_DRAWN
         if predictions * (state.train.num_symbols + 1) > MOST_SCORES:
@@ -336,7 +351,8 @@ class Networks(Family):
 
     def _add(self, learn: Callable[[], tuple[Recipe, Model]]) -> None:
         """Learn a network by a recipe, and add it to the candidates unless that was cancelled."""
-        state, started = self.state, self.state.timer()
+        state = self.state
+        started = self.state.timer()
         try:
             recipe, model = learn()
         except Cancelled:

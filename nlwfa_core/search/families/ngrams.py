@@ -14,7 +14,8 @@ from .family import Family, Task
 
 NAME = "n-gram"
 # Orders: they grow until one lowers the bits by less than this share.
-ORDERS, ORDER_GAIN = range(1, 11), 2e-3
+ORDERS = range(1, 11)
+ORDER_GAIN = 2e-3
 
 
 @dataclass(frozen=True)

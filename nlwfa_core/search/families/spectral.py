@@ -44,7 +44,8 @@ class Spectral(Family):
         state = self.state
         started = state.timer()
         hankel_recipe = HankelRecipe(num_prefixes=1000, num_suffixes=1000, statistic=statistic)
-        hankel, cache = build_hankel(state.train, hankel_recipe), FitCache()
+        hankel = build_hankel(state.train, hankel_recipe)
+        cache = FitCache()
         most = min(
             state.budget.max_states, hankel.num_prefixes, hankel.num_suffixes, limits.most("rank")
         )

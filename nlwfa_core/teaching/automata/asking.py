@@ -21,7 +21,8 @@ from ...models.wfa import WFA
 from ...rounding import format_apart, format_significant
 from ...strings.words import Word, Words
 
-STATE, LONGER = "a state", "a symbol longer"
+STATE = "a state"
+LONGER = "a symbol longer"
 
 
 @dataclass(frozen=True, eq=False)

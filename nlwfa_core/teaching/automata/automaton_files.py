@@ -116,7 +116,8 @@ def _from_archive(data: bytes) -> WFA:
 def _from_json(data: bytes) -> WFA:
     value: Any = from_json(data)
     needed = ("symbols", "initial", "transitions", "termination")
-    if missing := [name for name in needed if name not in value]:
+    missing = [name for name in needed if name not in value]
+    if missing:
         hint = (
             "; model.json needs model.safetensors with it: upload both in a zip archive"
             if "kind" in value

@@ -62,7 +62,8 @@ class Challenge:
         Raises RecipeError if the attempt has no state, or reads symbols that the challenge does not
         have.
         """
-        wfa, target = _over(draft, self.alphabet), self.automaton
+        wfa = _over(draft, self.alphabet)
+        target = self.automaton
         smallest = minimise(target).num_states
         word = counterexample(wfa, target)
         if word is None:
@@ -75,7 +76,8 @@ class Challenge:
         words = all_words(len(self.alphabet), longest)
         mine, theirs = (one.weights(words) for one in (wfa, target))
         right = np.isclose(mine, theirs, rtol=1e-9, atol=1e-12)
-        weight, wanted = wfa(word), target(word)
+        weight = wfa(word)
+        wanted = target(word)
         sentences = [
             f"Right for {int(right.sum())} of the {plural(len(words), 'string')} of up to "
             f"{plural(longest, 'symbol')}.",
@@ -110,7 +112,8 @@ def _over(draft: Draft, alphabet: Alphabet) -> WFA:
     read = {
         symbol for symbol, A in zip(wfa.alphabet.symbols, wfa.transitions, strict=True) if A.any()
     }
-    if surplus := sorted(read - set(alphabet.symbols)):
+    surplus = sorted(read - set(alphabet.symbols))
+    if surplus:
         raise RecipeError(
             f"the strings of this task are over {', '.join(alphabet.symbols)}; an arrow "
             f"reads {surplus[0]}"
@@ -133,10 +136,8 @@ def read_challenges(folder: Path, errors: list[str] | None = None) -> dict[str, 
 
 def _read_file(text: str) -> list[tuple[str, Challenge, int]]:
     heading = read_heading(text, FILE)
-    topic, parts = (
-        required_values(heading, ("title",))["title"],
-        read_parts(text, heading, FILE, "task"),
-    )
+    topic = required_values(heading, ("title",))["title"]
+    parts = read_parts(text, heading, FILE, "task")
     challenges = [_challenge(part, topic) for part in parts]
     return [
         (challenge.name, challenge, part.first)
@@ -145,7 +146,8 @@ def _read_file(text: str) -> list[tuple[str, Challenge, int]]:
 
 
 def _challenge(part: Section, topic: str) -> Challenge:
-    lines, first = part.lines, part.first
+    lines = part.lines
+    first = part.first
     values = required_values(part.values, ("name", "symbols"))
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError(

@@ -29,7 +29,8 @@ from ...models.wfa import WFA
 from ...strings.words import LAMBDA, Alphabet
 from ..answers import read_number
 
-MAX_STATES, MAX_SYMBOLS = 20, 12
+MAX_STATES = 20
+MAX_SYMBOLS = 12
 MAX_TEXT = 40  # characters of a name, a symbol or a weight
 MAX_LINK_BYTES = 100_000  # of a draft in a link, once it is unpacked
 MAX_LINK = 3_000  # characters of a link's part: browsers and proxies take addresses of 8,000
@@ -113,7 +114,8 @@ class Draft:
                     f"an automaton on this page has at most {most} {what}; got {number:,}"
                 )
         for symbol in alphabet.symbols:
-            if problem := _symbol_problem(symbol):
+            problem = _symbol_problem(symbol)
+            if problem:
                 raise RecipeError(problem)
         names = names or [str(number) for number in range(1, wfa.num_states + 1)]
         states = tuple(
@@ -165,10 +167,8 @@ class Draft:
             raise RecipeError("an automaton needs at least one state; add one")
         if reading.alphabet is None:
             raise RecipeError("an automaton needs at least one symbol: add an arrow that reads one")
-        k, code = (
-            len(reading.index),
-            {symbol: number for number, symbol in enumerate(reading.alphabet.symbols)},
-        )
+        k = len(reading.index)
+        code = {symbol: number for number, symbol in enumerate(reading.alphabet.symbols)}
         transitions = np.zeros((len(code), k, k))
         for (source, symbol, target), (_, weight) in reading.arrows.items():
             transitions[code[symbol], reading.index[source], reading.index[target]] = weight
@@ -181,7 +181,8 @@ class Draft:
         there to an end.
         """
         reading = self._reading
-        index, names = reading.index, self.names
+        index = reading.index
+        names = self.names
         pairs = [
             (index[source], index[target])
             for (source, _, target), (_, weight) in reading.arrows.items()
@@ -393,7 +394,9 @@ def read_draft(text: str, first_line: int = 1) -> Draft:
 
     Raises FormatError with the number of the line that has the error.
     """
-    states, arrows, symbols = list[StateRow](), list[ArrowRow](), tuple[str, ...]()
+    states = list[StateRow]()
+    arrows = list[ArrowRow]()
+    symbols = tuple[str, ...]()
     for number, line in enumerate(text.split("\n"), first_line):
         words = line.split()
         if not words or words[0].startswith("#"):
@@ -467,6 +470,7 @@ def edited(draft: Draft, edit: Mapping[str, Any]) -> Draft:
         )
     else:
         after = draft.without_arrow(get("source", ""), get("symbol", ""), get("target", ""))
-    if new := [mistake for mistake in after.mistakes if mistake not in draft.mistakes]:
+    new = [mistake for mistake in after.mistakes if mistake not in draft.mistakes]
+    if new:
         raise RecipeError(new[0].partition(": ")[2])
     return after

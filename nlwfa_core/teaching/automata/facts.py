@@ -49,7 +49,8 @@ def longest_within(num_symbols: int, most: int, longest: int) -> int:
     >>> longest_within(2, 100, 8), longest_within(1, 100, 8), longest_within(200, 100, 8)
     (5, 8, 1)
     """
-    number, length = 1, 0
+    number = 1
+    length = 0
     while length < longest and number + num_symbols ** (length + 1) <= most:
         length += 1
         number += num_symbols**length
@@ -101,7 +102,8 @@ def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
     `names`: the names of the states.
     """
     alphabet = wfa.alphabet or Alphabet.numbered(wfa.num_symbols)
-    total, radius = wfa.total_weight(), wfa.spectral_radius
+    total = wfa.total_weight()
+    radius = wfa.spectral_radius
     has_signs = (
         min(
             float(part.min(initial=0.0)) for part in (wfa.initial, wfa.transitions, wfa.termination)
@@ -194,7 +196,8 @@ def rank_sentence(numerical_rank: int, wfa: WFA) -> str:
     """Compare the rank of a block with the smallest number of states, and with the automaton's
     own.
     """
-    smallest, k = minimise(wfa).num_states, wfa.num_states
+    smallest = minimise(wfa).num_states
+    k = wfa.num_states
     theorem = (
         f"The smallest automaton of this function has **{plural(smallest, 'state')}**: that "
         "is the rank of its infinite Hankel "
@@ -223,7 +226,8 @@ def without(wfa: WFA, state: int) -> WFA:
 def removal_sentence(wfa: WFA, state: int, name: str) -> str:
     """Describe what becomes of the rank and of the function if a state is removed."""
     smaller = without(wfa, state)
-    before, after = minimise(wfa).num_states, minimise(smaller).num_states
+    before = minimise(wfa).num_states
+    after = minimise(smaller).num_states
     word = counterexample(wfa, smaller)
     if word is None:
         return (

@@ -66,11 +66,12 @@ def source_files(
     test = sample_words(wfa, TEST_STRINGS, [seed, TEST_STREAM], MAX_LENGTH)
     present = np.unique(np.concatenate((train.symbols, test.symbols))).tolist()
     emitted = wfa.transitions[:, wfa.useful_states].any(axis=(1, 2))
-    if missing := [
+    missing = [
         alphabet.symbols[symbol]
         for symbol in np.flatnonzero(emitted).tolist()
         if symbol not in present
-    ]:
+    ]
+    if missing:
         raise RecipeError(
             f"no drawn string has the symbol {listed(missing)}; draw more strings, or give "
             "its arrows more weight"

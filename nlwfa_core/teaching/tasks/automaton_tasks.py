@@ -19,20 +19,16 @@ def automaton(rng: Random) -> dict[str, str]:
     its weight.
     """
     while True:
-        initial, termination = (
-            [rng.randint(0, 2) for _ in range(2)],
-            [rng.randint(0, 2) for _ in range(2)],
-        )
+        initial = [rng.randint(0, 2) for _ in range(2)]
+        termination = [rng.randint(0, 2) for _ in range(2)]
         matrices = {
             symbol: [[rng.randint(0, 2) for _ in range(2)] for _ in range(2)] for symbol in "ab"
         }
         first, second = rng.choice([("a", "b"), ("b", "a")])
         third = rng.choice("ab")
         one = _row_times(initial, matrices[first])
-        two, swapped = (
-            _row_times(one, matrices[second]),
-            _row_times(_row_times(initial, matrices[second]), matrices[first]),
-        )
+        two = _row_times(one, matrices[second])
+        swapped = _row_times(_row_times(initial, matrices[second]), matrices[first])
         three = _row_times(two, matrices[third])
         weights = [_dot(state, termination) for state in (initial, one, two, three)]
         if (
@@ -75,9 +71,11 @@ def automaton(rng: Random) -> dict[str, str]:
 
 def counter(rng: Random) -> dict[str, str]:
     """Make an automaton that adds `step` for each occurrence of a symbol, and a string to read."""
-    step, symbol = rng.randint(2, 5), rng.choice("ab")
+    step = rng.randint(2, 5)
+    symbol = rng.choice("ab")
     word = "".join(rng.sample("aaabbbab", 5))
-    counting, still = [[1, step], [0, 1]], [[1, 0], [0, 1]]
+    counting = [[1, step], [0, 1]]
+    still = [[1, 0], [0, 1]]
     matrices = {symbol: counting, "b" if symbol == "a" else "a": still}
     return {
         "matrix_a": matrix(matrices["a"]),
@@ -112,10 +110,8 @@ def scaled(rng: Random) -> dict[str, str]:
     """Make factors of the initial vector and of all matrices, and what a weight becomes with
     them.
     """
-    factor, share = (
-        rng.choice([2, 3, 4, 5]),
-        rng.choice([Fraction(1, 2), Fraction(1, 10), Fraction(2)]),
-    )
+    factor = rng.choice([2, 3, 4, 5])
+    share = rng.choice([Fraction(1, 2), Fraction(1, 10), Fraction(2)])
     word = "".join(rng.choice("ab") for _ in range(rng.choice([2, 3])))
     before = Fraction(rng.choice([4, 8, 16]))
     return {
@@ -145,7 +141,8 @@ def combined(rng: Random) -> dict[str, str]:
 
 def squared_state(rng: Random) -> dict[str, str]:
     """Make a state with two entries, and its Kronecker square."""
-    left, right = rng.choice([1, 2, 3, 4]), -rng.choice([1, 2, 3, 5])
+    left = rng.choice([1, 2, 3, 4])
+    right = -rng.choice([1, 2, 3, 5])
     termination = [rng.choice([1, 2]), rng.choice([1, 2])]
     value = left * termination[0] + right * termination[1]
     return {

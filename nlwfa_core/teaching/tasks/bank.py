@@ -179,7 +179,8 @@ def scheduled_task(bank: dict[str, Kind], names: Sequence[str], number: int) -> 
 
 
 def _kind(part: Section, topic: str) -> Kind:
-    first, body = part.first, part.body.lines
+    first = part.first
+    body = part.body.lines
     values = required_values(part.values, KIND)
     if not re.fullmatch("[a-z0-9-]+", values["name"]):
         raise FormatError(
@@ -191,7 +192,8 @@ def _kind(part: Section, topic: str) -> Kind:
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) != 1:
         raise FormatError(f"a kind of task has exactly one question; got {len(questions)}", first)
-    question, text = tuple(body[questions[0] :]), "\n".join(body[: questions[0]]).strip()
+    question = tuple(body[questions[0] :])
+    text = "\n".join(body[: questions[0]]).strip()
     kind = Kind(
         values["name"],
         part.title,

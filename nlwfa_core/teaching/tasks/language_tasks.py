@@ -20,11 +20,10 @@ def language(rng: Random) -> dict[str, str]:
     """Make a language over a and b, and the rank of its 0/1 Hankel matrix, which is that of its
     smallest automaton.
     """
-    number_of, word = (
-        rng.randint(2, 5),
-        "".join(rng.choice("ab") for _ in range(rng.choice([1, 2, 3]))),
-    )
-    length, symbol = rng.randint(1, 4), rng.choice("ab")
+    number_of = rng.randint(2, 5)
+    word = "".join(rng.choice("ab") for _ in range(rng.choice([1, 2, 3])))
+    length = rng.randint(1, 4)
+    symbol = rng.choice("ab")
     descriptions = {
         f"in which the number of `{symbol}`s is a multiple of {number_of}": (
             number_of,
@@ -75,7 +74,8 @@ def same_state(rng: Random) -> dict[str, str]:
     """Make a language that counts a symbol modulo 3 or 4, four prefixes, and the one pair with the
     same row.
     """
-    modulus, symbol = rng.choice([3, 4]), rng.choice("ab")
+    modulus = rng.choice([3, 4])
+    symbol = rng.choice("ab")
     while True:
         prefixes = [
             "".join(rng.choice("ab") for _ in range(length))
@@ -105,13 +105,18 @@ def same_state(rng: Random) -> dict[str, str]:
 
 def brackets(rng: Random) -> dict[str, str]:
     """Make a prefix of well-bracketed strings: how many are open, and how it ends soonest."""
-    prefix, depth, deepest = "", 0, 0
+    prefix = ""
+    depth = 0
+    deepest = 0
     for _ in range(rng.choice([5, 6, 7, 8])):
         symbol = "[" if depth == 0 else rng.choice("[[]")
         depth += 1 if symbol == "[" else -1
-        prefix, deepest = prefix + symbol, max(deepest, depth)
+        prefix = prefix + symbol
+        deepest = max(deepest, depth)
     if depth == 0:
-        prefix, depth, deepest = f"{prefix}[", 1, max(deepest, 1)
+        prefix = f"{prefix}["
+        depth = 1
+        deepest = max(deepest, 1)
     return {
         "prefix": prefix,
         "open": str(depth),
@@ -176,7 +181,8 @@ def matrix_rank(rng: Random) -> dict[str, str]:
         if all(map(any, (first, second))) and not proportional:
             break
     if rng.random() < 0.4:
-        second, rank = [2 * entry for entry in first], 1
+        second = [2 * entry for entry in first]
+        rank = 1
         reason = (
             f"The second row is 2 times the first, and the third is {left + 2 * right} times the "
             "first."
@@ -226,7 +232,8 @@ def proportional_rows(rng: Random) -> dict[str, str]:
 def singular_gap(rng: Random) -> dict[str, str]:
     """Make falling singular values with one gap."""
     rank = rng.randint(2, 5)
-    value, values = 0.6 + 0.3 * rng.random(), []
+    value = 0.6 + 0.3 * rng.random()
+    values = []
     for place in range(7):
         values.append(round(value, 3 if place < rank else 4))
         value /= 9 + 3 * rng.random() if place == rank - 1 else 1.2 + 0.7 * rng.random()

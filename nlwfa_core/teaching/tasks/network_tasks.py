@@ -84,11 +84,9 @@ def tanh_network(rng: Random) -> dict[str, str]:
 
 def num_weights(rng: Random) -> dict[str, str]:
     """Make the sizes of an auto-encoder and of an automaton, and count the weights of both."""
-    suffixes, rank, symbols = (
-        rng.choice([10, 20, 30, 50, 100]),
-        rng.choice([2, 3, 4, 5]),
-        rng.choice([2, 3, 4]),
-    )
+    suffixes = rng.choice([10, 20, 30, 50, 100])
+    rank = rng.choice([2, 3, 4, 5])
+    symbols = rng.choice([2, 3, 4])
     return {
         "suffixes": str(suffixes),
         "rank": str(rank),

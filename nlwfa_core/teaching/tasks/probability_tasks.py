@@ -11,7 +11,8 @@ from random import Random
 
 from .writing import column, matrix, number, numbers, vector
 
-HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+HALF = Fraction(1, 2)
+QUARTER = Fraction(1, 4)
 
 
 def one_state(rng: Random) -> dict[str, str]:
@@ -48,7 +49,8 @@ def triangular(rng: Random) -> dict[str, str]:
     """Make an automaton with two states that can't go back to the first, and its mass."""
     stay, go = rng.choice([(HALF, QUARTER), (QUARTER, HALF), (HALF, HALF), (Fraction(0), HALF)])
     second = rng.choice([HALF, QUARTER, Fraction(3, 4)])
-    first_end, second_end = rng.choice([Fraction(0), QUARTER]), 1 - second
+    first_end = rng.choice([Fraction(0), QUARTER])
+    second_end = 1 - second
     after = second_end / (1 - second)
     mass = (first_end + go * after) / (1 - stay)
     return {
@@ -98,7 +100,8 @@ def hmm(rng: Random) -> dict[str, str]:
     moved = [sum(first[state] * moves[state][after] for state in range(2)) for after in range(2)]
     second = [moved[state] * emits[state][symbols[1]] for state in range(2)]
     best = max(joint, key=lambda path: joint[path])
-    row, target = rng.randrange(2), rng.randrange(2)
+    row = rng.randrange(2)
+    target = rng.randrange(2)
     symbol = rng.choice("ab")
     emission = emits[row]["ab".index(symbol)]
     return {

@@ -31,8 +31,11 @@ def sample(rng: Random) -> dict[str, str]:
         ):
             break
     cut = rng.randrange(1, len(word))
-    row, column, count = word[:cut], word[cut:], strings.count(word)
-    row_count, swapped = sum(string.startswith(row) for string in strings), column + row
+    row = word[:cut]
+    column = word[cut:]
+    count = strings.count(word)
+    row_count = sum(string.startswith(row) for string in strings)
+    swapped = column + row
     return {
         "strings": "  ".join(strings),
         "word": word,
@@ -63,7 +66,9 @@ def sample_block(rng: Random) -> dict[str, str]:
             break
     word = rng.choice(words)
     cut = rng.randrange(0, 3)
-    row, symbol, column = word[:cut], word[cut], word[cut + 1 :]
+    row = word[:cut]
+    symbol = word[cut]
+    column = word[cut + 1 :]
     return {
         "strings": "  ".join(strings),
         "word": word,
@@ -146,11 +151,10 @@ def bigram(rng: Random) -> dict[str, str]:
     """Make ten strings, and what follows a symbol in them."""
     while True:
         strings = _strings(rng)
-        symbol, following = rng.choice("ab"), rng.choice("ab")
-        total, count = (
-            "".join(strings).count(symbol),
-            sum(_occurrences(symbol + following, string) for string in strings),
-        )
+        symbol = rng.choice("ab")
+        following = rng.choice("ab")
+        total = "".join(strings).count(symbol)
+        count = sum(_occurrences(symbol + following, string) for string in strings)
         if 0 < count < total and total in (4, 5, 8, 10, 12, 15, 16):
             break
     return {

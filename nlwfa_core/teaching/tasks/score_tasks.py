@@ -137,7 +137,8 @@ def negative(rng: Random) -> dict[str, str]:
     order = rng.sample(range(3), 3)
     names = dict(zip(order, ("a", "b", END), strict=True))
     asked = rng.choice([1, 2])
-    total, plain = Fraction(sum(parts)) * scale, sum(scores, Fraction(0))
+    total = Fraction(sum(parts)) * scale
+    plain = sum(scores, Fraction(0))
     lines = "\n".join(f"| {names[place]} | {number(scores[place])} |" for place in order)
     return {
         "table": f"| next | score |\n|---|---|\n{lines}",
@@ -153,7 +154,9 @@ def fair_difference(rng: Random) -> dict[str, str]:
     """Make the word error rates of a linear and of a nonlinear model, each fitted to H and trained
     by likelihood.
     """
-    linear, gain, ahead = rng.randint(44, 52), rng.randint(4, 9), rng.randint(1, 4)
+    linear = rng.randint(44, 52)
+    gain = rng.randint(4, 9)
+    ahead = rng.randint(1, 4)
     # likelihood helps the nonlinear model, too
     nonlinear = linear - rng.randint(3, min(7, gain + ahead - 1))
     likely = [linear - gain, linear - gain - ahead]

@@ -1250,7 +1250,8 @@ def test_a_terminal_sees_a_bar_and_ctrl_c_ends_it(folder: Path, tmp_path: Path) 
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as running:
         os.close(theirs)
-        seen, deadline = b"", time.monotonic() + 60
+        seen = b""
+        deadline = time.monotonic() + 60
         while b"loss" not in seen and time.monotonic() < deadline:
             seen += os.read(mine, 4096)
         running.send_signal(signal.SIGINT)
@@ -1281,7 +1282,8 @@ def test_weights_and_scores_too_small_for_a_float_are_written(run: Run, tmp_path
     such a prefix.
     """
     halves = WFA([1.0], [[[0.3]], [[0.2]]], [0.5])
-    alphabet, words = Alphabet(("a", "b")), [(), (0, 1) * 750, (1,) * 1500]
+    alphabet = Alphabet(("a", "b"))
+    words = [(), (0, 1) * 750, (1,) * 1500]
     save(halves, tmp_path / "m", alphabet=alphabet)
     (tmp_path / "words.txt").write_text(
         "\n".join("".join("ab"[symbol] for symbol in word) for word in words) + "\n"
@@ -1348,7 +1350,8 @@ def test_unknown_symbols_do_not_stop_the_scores(run: Run, folder: Path, tmp_path
 
 
 def test_test_strings_that_are_training_strings_are_noted(run: Run, tmp_path: Path) -> None:
-    train, test = tmp_path / "train.txt", tmp_path / "test.txt"
+    train = tmp_path / "train.txt"
+    test = tmp_path / "test.txt"
     train.write_text("a b\nb\na a b\n" * 20)
     test.write_text("a b\nb b\na b\n")
     model = tmp_path / "model"

@@ -59,10 +59,8 @@ def test_the_table_has_intervals_where_they_are_asked_for(run: Run, folder: Path
     # Fewer than 30 strings have no interval.
     (folder / "test.txt").write_text(TEST * 15)
     (folder / "true.txt").write_text("30\n" + "0.25\n0.5\n" * 15)
-    sweep, home = (
-        write(folder, train="train.csv", test="test.txt", solution="true.txt"),
-        folder / "home",
-    )
+    sweep = write(folder, train="train.csv", test="test.txt", solution="true.txt")
+    home = folder / "home"
     table = home / "sweeps" / "own.csv"
     assert run("sweep", sweep, "--out", home)[0] == 0
     plain_table = table.read_text(encoding="utf-8")

@@ -19,7 +19,8 @@ from nlwfa_core.sources.string_files import read_strings
 from nlwfa_core.strings.words import Alphabet, Words
 
 AB = Alphabet(("a", "b"))
-COIN, OTHER = WFA([1.0], [[[0.3]], [[0.5]]], [0.2]), WFA([1.0], [[[0.6]], [[0.1]]], [0.3])
+COIN = WFA([1.0], [[[0.3]], [[0.5]]], [0.2])
+OTHER = WFA([1.0], [[[0.6]], [[0.1]]], [0.3])
 STRINGS = "aaaaa\nbbbb\naaaa\nbbb\naab\nabb\n"
 
 
@@ -28,7 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "strings").write_text(STRINGS)
     (tmp_path / "unknown").write_text("abc\n")
-    normal, wide = np.random.default_rng(0).normal, 2 * GATES["GRU"]
+    normal = np.random.default_rng(0).normal
+    wide = 2 * GATES["GRU"]
     gru = RecurrentModel(
         "GRU", *(normal(size=shape) for shape in ((3, wide), (2, wide), (wide,), (2, 3), (3,)))
     )

@@ -290,7 +290,8 @@ def test_it_is_said_of_every_option_when_it_has_an_effect() -> None:
 @pytest.mark.parametrize("name", READING_OPTIONS)
 def test_how_a_file_is_read_is_refused_where_it_changes_nothing(run: Run, name: str) -> None:
     field = name.removeprefix("--").replace("-", "_")
-    if not (needed := options_of(Reading)[field].when):
+    needed = options_of(Reading)[field].when
+    if not needed:
         return
     for command in ("fit --train none --learner SP --rank 2 --out new", "count none"):
         value = {"--separator": ";", "--header": "yes"}.get(name, "a")

@@ -163,7 +163,8 @@ def test_cells_rows_and_columns_are_those_of_the_matrix() -> None:
     assert payload["hasCounts"] and payload["total"] == data.train.num_strings
     # u v with u = [[ and v = ]]: two brackets open, so both are in the third group
     groups = payload["groups"]
-    row, column = payload["prefixes"].index([0, 0]), payload["suffixes"].index([1, 1])
+    row = payload["prefixes"].index([0, 0])
+    column = payload["suffixes"].index([1, 1])
     assert (groups["rows"][row], groups["columns"][column]) == (2, 2)
     assert groups["names"] == ["0", "1", "2", "3", "4", "5+"]
     assert payload["word"] == [0, 0, 0, 1, 1, 1]
@@ -192,7 +193,8 @@ def test_the_shipped_networks_are_sent_whole_and_the_picture_is_small() -> None:
             assert sent["scores"][1] == result.scores.wer
             assert sent["training"] == result.report.training
             assert sent["starts"] is None
-            widths, model = sent["model"]["widths"], result.model
+            widths = sent["model"]["widths"]
+            model = result.model
             layers = [
                 numbers(layer, 2, before, after)
                 for layer, before, after in zip(
@@ -260,7 +262,8 @@ def test_linear_models_by_likelihood_are_sent_whole_each_with_its_own_sums() -> 
     results = {rank: shipped_pfa(rank) for rank in range(1, MAX_RANK + 1)}
     sent = trained_payload({"PFA": results})["PFA"]
     for rank, result in results.items():
-        entry, own = sent[str(rank)], result.model
+        entry = sent[str(rank)]
+        own = result.model
         assert isinstance(own, WFA) and entry["starts"] == PFA_STARTS
         scores = result.scores
         assert entry["scores"][:3] == [scores.total_variation, scores.wer, scores.bits_per_symbol]

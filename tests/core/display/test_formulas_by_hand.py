@@ -56,7 +56,8 @@ def blocks(text: str) -> dict[str, FloatArray]:
     lines = text.splitlines()
     numbers = {}
     for index, line in enumerate(lines):
-        if match := HEADER.match(line):
+        match = HEADER.match(line)
+        if match:
             rows = lines[index + 1 : index + 1 + int(match["rows"])]
             values = np.array(
                 [[float(cell.removeprefix("≈")) for cell in row.split()] for row in rows]
@@ -93,7 +94,8 @@ def test_a_calculator_gets_the_weight_up_to_rounding(digits: int) -> None:
     rng = np.random.default_rng(1)
     model = WFA(rng.normal(size=3), 0.5 * rng.normal(size=(2, 3, 3)), rng.normal(size=3))
     for word in ((), (0,), (1, 0), (0, 1, 1, 0)):
-        read = blocks(text := by_hand(model, word, AB).text(digits))
+        text = by_hand(model, word, AB).text(digits)
+        read = blocks(text)
         state = read["α₀ᵀ"]
         for t, symbol in enumerate(word):
             state = state @ read[f"A_{'ab'[symbol]}"]
@@ -138,7 +140,8 @@ def test_networks_are_written_layer_by_layer(
     [option for option in OPTIONS if option[0] == "conditional" or option[2]],
 )
 def test_a_chain_is_the_product_of_its_scores(reading: str, link: str, normalised: bool) -> None:
-    model, word = network(reading, link, normalised), (1, 0)
+    model = network(reading, link, normalised)
+    word = (1, 0)
     text = by_hand(model, word, AB).text(12)
     read = blocks(text)
     chances = [read[f"p{t}"][0, symbol] for t, symbol in enumerate((*word, 2))]

@@ -47,7 +47,8 @@ def test_a_geometric_series_on_paper() -> None:
     """
     basis = Basis(Words.of([(), (0,)]), Words.of([(), (0,)]), 1)
     learned = spectral(exact_hankel(GEOMETRIC.wfa.weights, basis), 1)
-    alphabet, train = Alphabet(("a",)), Sample.of(Words.of([(0,), (), ()]), Alphabet(("a",)))
+    alphabet = Alphabet(("a",))
+    train = Sample.of(Words.of([(0,), (), ()]), Alphabet(("a",)))
     estimate, decompose, ends, move, weight = steps(
         learned, HankelRecipe(), alphabet, train, 0, (0,)
     )

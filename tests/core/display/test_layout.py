@@ -83,7 +83,8 @@ def test_a_chain_reads_from_left_to_right() -> None:
     assert all(arrow.has_room for arrow in layout.arrows)
     check_labels(layout, CHAIN)
     for arrow in layout.arrows:
-        start, tip = np.array(arrow.curve[0]), np.array(arrow.head[0])
+        start = np.array(arrow.curve[0])
+        tip = np.array(arrow.head[0])
         assert np.hypot(*(start - layout.places[arrow.source])) == pytest.approx(RADIUS, abs=3)
         assert np.hypot(*(tip - layout.places[arrow.target])) == pytest.approx(RADIUS, abs=4)
 

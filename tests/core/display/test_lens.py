@@ -92,7 +92,8 @@ def test_exact_cells_come_back_to_the_bit() -> None:
     matrix = scattered(300, 70_000, 900)
     cells = lens.matrix_payload(matrix)["cells"]
     values = unpacked(cells["values"], "<f8")[unpacked(cells["codes"], "<u2")]
-    bounds, columns = unpacked(cells["bounds"], "<u4"), unpacked(cells["columns"], "<u4")
+    bounds = unpacked(cells["bounds"], "<u4")
+    columns = unpacked(cells["columns"], "<u4")
     again = sparse.csr_array(
         (values, columns.astype(np.int64), bounds.astype(np.int64)), shape=matrix.shape
     )
@@ -104,7 +105,8 @@ def test_a_low_rank_matrix_is_pooled_as_its_dense_form() -> None:
     matrix = LowRank(
         rng.normal(size=(2100, 2)), rng.normal(size=(1500, 2)), scattered(2100, 1500, 300)
     )
-    layer, dense = lens.matrix_payload(matrix, 1e-2), sparse.csr_array(matrix.rows(0, 2100))
+    layer = lens.matrix_payload(matrix, 1e-2)
+    dense = sparse.csr_array(matrix.rows(0, 2100))
     assert "cells" not in layer and layer["floor"] == 1e-2
     of_dense = levels(lens.matrix_payload(dense, 1e-2))
     np.testing.assert_array_equal(levels(layer), of_dense)
@@ -181,9 +183,11 @@ def test_counting_by_hand_gives_what_the_matrix_holds(statistic: str, bounded: b
             assert f"{count:,} / 200 = " in count_by_hand(sample, u + v, recipe)
     if bounded or statistic == "string":
         row = recipe.changed(transform="row")
-        divisor, divided = hankel.matrix.sum(axis=1)[0], "the sum of its row as counted"
+        divisor = hankel.matrix.sum(axis=1)[0]
+        divided = "the sum of its row as counted"
         if bounded:
-            divisor, divided = hankel.matrix[0, 0], "the frequency of its row's prefix"
+            divisor = hankel.matrix[0, 0]
+            divided = "the frequency of its row's prefix"
         np.testing.assert_allclose(
             build_hankel(sample, row).block.toarray()[0], hankel.block.toarray()[0] / divisor
         )

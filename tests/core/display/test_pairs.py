@@ -62,7 +62,9 @@ def test_the_table_has_both_models_their_difference_and_who_is_ahead() -> None:
     assert table["score"] == [
         score.short_title for score in SCORE_OF.values() if score.field in gaps
     ]
-    own, truth, difference = table["3-gram"], table["truth"], table["difference"]
+    own = table["3-gram"]
+    truth = table["truth"]
+    difference = table["difference"]
     assert (
         isinstance(own, Numbers) and isinstance(truth, Numbers) and isinstance(difference, Numbers)
     )

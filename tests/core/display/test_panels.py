@@ -50,7 +50,8 @@ def numbers(text: str, kind: str, shape: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.parametrize("side", [60, 150])
 def test_the_factors_make_the_approximation_of_every_rank(symbol: int, side: int) -> None:
     sent, (_, hankel) = payload("dyck", symbol, side, 20_000), matrix("dyck", side, 20_000)
-    choice, svd = MatrixChoice(symbol), truncated_svd(hankel.block, 20)
+    choice = MatrixChoice(symbol)
+    svd = truncated_svd(hankel.block, 20)
     block, (rows, columns) = choice.block(hankel), sent["shape"]
     assert sent["whole"] == [side, side] and (rows, columns) == (min(side, MAX_SIDE),) * 2
     np.testing.assert_array_equal(
@@ -94,7 +95,8 @@ def test_tomita_6_falls_into_three_blocks() -> None:
 
 def test_brackets_fall_into_depths() -> None:
     sent, (_, hankel) = payload("dyck"), matrix("dyck")
-    order, start = sent["order"], 0
+    order = sent["order"]
+    start = 0
     depths = []
     for block in order["blocks"]:
         found = {

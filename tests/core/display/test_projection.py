@@ -134,13 +134,15 @@ def turned(given: FloatArray, seed: int) -> FloatArray:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_residual_is_scipys_disparity(seed: int) -> None:
-    a, b = points(seed), points(seed + 100) + 0.5 * points(seed)
+    a = points(seed)
+    b = points(seed + 100) + 0.5 * points(seed)
     found = align(a, b)
     *_, disparity = procrustes(a, b)
     assert found.residual == pytest.approx(disparity, abs=1e-12)
     left_over = ((found.moved - a) ** 2).sum() / ((a - a.mean(axis=0)) ** 2).sum()
     assert left_over == pytest.approx(found.residual, abs=1e-12)
-    A, B = a - a.mean(axis=0), b - b.mean(axis=0)
+    A = a - a.mean(axis=0)
+    B = b - b.mean(axis=0)
     turn, _ = orthogonal_procrustes(B, A)
     assert found.moved == pytest.approx(found.scale * B @ turn + a.mean(axis=0))
 
@@ -164,7 +166,8 @@ def test_fewer_components_are_filled_with_zeros() -> None:
 
 
 def test_points_that_coincide_explain_nothing() -> None:
-    a, same = points(3), np.full((40, 4), 0.1)
+    a = points(3)
+    same = np.full((40, 4), 0.1)
     assert align(a, same).residual == 1.0
     assert align(same, a).residual == 0.0
     assert align(same, same).residual == 0.0
@@ -180,7 +183,8 @@ def test_what_can_not_be_aligned_is_one_error() -> None:
 
 def test_a_projection_is_scikit_learns_with_its_signs() -> None:
     states = points(9, 50, 6) * [5, 4, 3, 2, 1, 0.5]
-    projection, pca = project(states), PCA(3, svd_solver="full").fit(states)
+    projection = project(states)
+    pca = PCA(3, svd_solver="full").fit(states)
     np.testing.assert_allclose(projection.axes, pca.components_, atol=1e-12)
     np.testing.assert_allclose(projection.coordinates(states), pca.transform(states), atol=1e-12)
     assert projection.explained_by(2) == pytest.approx(pca.explained_variance_ratio_[:2].sum())

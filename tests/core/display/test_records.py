@@ -46,8 +46,10 @@ def test_runs_stand_among_published_figures() -> None:
     third = WFA([1], [[[1 / 3]]], [2 / 3], Alphabet(("a",)))
     test = TestSet.of(Words.of([(), (0,), (0, 0)]), Alphabet(("a",)), true_model=half)
     scores = {"half": evaluate(half, test), "third": evaluate(third, test)}
-    truth, own = half.weights(test.words), third.weights(test.words)
-    truth, own = truth / truth.sum(), own / own.sum()
+    truth = half.weights(test.words)
+    own = third.weights(test.words)
+    truth = truth / truth.sum()
+    own = own / own.sum()
     ratio = math.prod((t / o) ** t for t, o in zip(truth, own, strict=True))
     table = record_table(
         PROBLEM, scores | {"unknown": replace(scores["half"], true_log2_pauto=None)}

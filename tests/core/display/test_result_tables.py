@@ -120,7 +120,8 @@ def test_who_says_what_next_by_hand() -> None:
     for level, share in (("string", 0.75), ("symbol", 0.5)):
         mixture = mixed(coins, data, level)
         table = influence_table(list(coins), mixture, (1,), alphabet)
-        a, b = share * 0.3 + (1 - share) * 0.7, share * 0.6 + (1 - share) * 0.2
+        a = share * 0.3 + (1 - share) * 0.7
+        b = share * 0.6 + (1 - share) * 0.2
         best, parts = (
             ("b", [share * 0.6, (1 - share) * 0.2])
             if b > a

@@ -60,7 +60,8 @@ def test_a_counter_by_hand() -> None:
 
 
 def test_rank_3_has_no_arrow_for_a_second_bracket_and_rank_5_has() -> None:
-    three, five = graphs()[2], graphs()[4]
+    three = graphs()[2]
+    five = graphs()[4]
     assert [column["name"] for column in three.view["columns"]] == [
         "nothing open",
         "one open",

@@ -23,7 +23,8 @@ def letters(a: float, b: float) -> WFA:
     return WFA([1.0], [[[a]], [[b]]], [1 - a - b], LETTERS)
 
 
-MOSTLY_A, MOSTLY_B = letters(0.6, 0.2), letters(0.2, 0.6)
+MOSTLY_A = letters(0.6, 0.2)
+MOSTLY_B = letters(0.2, 0.6)
 
 
 def test_posteriors_are_those_of_bayes_rule() -> None:
@@ -47,7 +48,8 @@ def test_the_log_odds_of_two_unigrams_count_letters(strings: list[str], prior: f
 
 
 def test_a_string_that_all_models_rule_out_gets_no_label_without_a_floor() -> None:
-    only_a, only_b = letters(0.5, 0.0), letters(0.0, 0.5)
+    only_a = letters(0.5, 0.0)
+    only_b = letters(0.0, 0.5)
     strict = Classifier.of({"A": only_a, "B": only_b}, floor=0)
     assert strict.predict(["a", "b", "ab"]) == ["A", "B", None]
     assert np.isnan(strict.probabilities(["ab"])).all()
@@ -87,7 +89,8 @@ def confusion(right: int, wrong: int) -> Confusion:
 
 def test_the_interval_is_wilsons() -> None:
     z = norm.ppf(0.975)
-    n, p = 50, 0.8
+    n = 50
+    p = 0.8
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     interval = confusion(40, 10).interval()

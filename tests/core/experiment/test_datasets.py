@@ -265,7 +265,8 @@ def test_the_score_is_the_documented_one_whatever_files_there_are(
     else:
         target = [(row, rows.count(row) / len(rows)) for row in set(rows)]
     model = WFA(np.array([1.0]), np.array([[[0.7]]]), np.array([0.3]))  # f(aⁿ) = 0.3 · 0.7ⁿ
-    mass, outputs = sum(p for _, p in target), [0.3 * 0.7 ** len(row) for row, _ in target]
+    mass = sum(p for _, p in target)
+    outputs = [0.3 * 0.7 ** len(row) for row, _ in target]
     log2 = -sum(
         p / mass * log(f / sum(outputs), 2) for (_, p), f in zip(target, outputs, strict=True)
     )
@@ -327,10 +328,8 @@ def test_all_strings_may_be_for_training(shelf: FileShelf) -> None:
     assert data.notes == ("5 of 6 test strings (3 of 4 distinct ones) are training strings too.",)
     split = upload(shelf, pautomac(ROWS), num_validation=0, num_test=10)
     assert split.validation is None and split.sizes == (50, 0, 10)
-    drawn, before = (
-        load_data(DataRecipe.adapted(SMALL | {"num_validation": 0})),
-        load_data(DataRecipe.adapted(SMALL)),
-    )
+    drawn = load_data(DataRecipe.adapted(SMALL | {"num_validation": 0}))
+    before = load_data(DataRecipe.adapted(SMALL))
     assert drawn.validation is None and drawn.sizes == (300, 0, 30)
     assert list(drawn.test.words) == list(before.test.words) and list(drawn.train.words) == list(
         before.train.words
@@ -534,7 +533,8 @@ def test_bad_uploads_are_refused(
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_line_ends_and_marks_change_nothing(shelf: FileShelf, end: bytes, mark: bytes) -> None:
     for text in (b"4 2\n1 0\n2 1 0\n0\n1 1\n", b"ab\nb\na\nab\n", b"string,count\nab,3\nb,2\n"):
-        plain, dressed = upload(shelf, text), upload(shelf, mark + text.replace(b"\n", end))
+        plain = upload(shelf, text)
+        dressed = upload(shelf, mark + text.replace(b"\n", end))
         assert list(plain.train.words) == list(dressed.train.words)
         assert plain.alphabet == dressed.alphabet
 
@@ -548,7 +548,9 @@ def test_uploads_that_are_not_there_are_asked_for_again(shelf: FileShelf) -> Non
 
 
 def test_files_are_kept_once_under_their_content(shelf: FileShelf) -> None:
-    one, same, other = shelf.put(b"a\n"), shelf.put(b"a\n"), shelf.put(b"b\n")
+    one = shelf.put(b"a\n")
+    same = shelf.put(b"a\n")
+    other = shelf.put(b"b\n")
     assert one == same != other and shelf.get(other) == b"b\n"
     assert len(list(shelf.directory.iterdir())) == 2
 
@@ -607,7 +609,8 @@ def test_test_strings_that_are_training_strings_are_counted(
 
 
 def test_keys_know_strings_by_their_symbols_and_not_by_their_numbers() -> None:
-    train, test = as_sample(["x y"]), as_sample(["y x", "x y"], Alphabet(("y", "x")))
+    train = as_sample(["x y"])
+    test = as_sample(["y x", "x y"], Alphabet(("y", "x")))
     assert key_notes(training_keys(train), test) == (
         "1 of 2 test strings (1 of 2 distinct ones) are training strings too.",
     )

@@ -52,7 +52,8 @@ def bits(result: Result) -> list[bytes]:
 
 @pytest.mark.parametrize("learner", HANKEL_LEARNERS)
 def test_a_recipe_twice_gives_the_same_bits(learner: str) -> None:
-    one, same = run(recipe_of(learner)), run(recipe_of(learner))
+    one = run(recipe_of(learner))
+    same = run(recipe_of(learner))
     assert bits(one) == bits(same) and one.scores == same.scores and one.notes == same.notes
     other = run(recipe_of(learner, seed=1))
     assert (bits(one) == bits(other)) == (learner == "SP")

@@ -239,7 +239,8 @@ def test_uploads_are_files_of_uploads() -> None:
 
 
 def test_a_key_is_computed_once_and_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe, same = Recipe(), Recipe()
+    recipe = Recipe()
+    same = Recipe()
     key = recipe.key()
     monkeypatch.setattr("nlwfa_core.records.GENERATION", 2)
     assert recipe.key() == key != Recipe(data=DataRecipe(seed=0)).key()

@@ -35,7 +35,8 @@ def folder(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_number_comes_back(folder: Path, result: Result) -> None:
-    there, here = load_result(folder), result
+    there = load_result(folder)
+    here = result
     for name in ("report", "scores", "diagnostics"):
         assert plain(asdict(getattr(there, name))) == plain(asdict(getattr(here, name)))
     assert all(

@@ -225,11 +225,9 @@ def test_a_figure_has_a_band_where_seeds_differ_and_says_where_a_value_is_infini
         {"SP": points}, {"uniform": 0.6, "5-gram": {1: 0.5, 8: 0.4}, "true model": math.nan}, "wer"
     )
     by_mode = {(trace.name, trace.mode): trace for trace in figure.data}
-    line, band, beyond = (
-        by_mode["SP", "lines+markers"],
-        by_mode["SP, 95% interval", "lines"],
-        by_mode["SP", "text"],
-    )
+    line = by_mode["SP", "lines+markers"]
+    band = by_mode["SP, 95% interval", "lines"]
+    beyond = by_mode["SP", "text"]
     assert list(line.x) == [1, 2, 4, 8] and line.y[0] == pytest.approx(0.3) and line.y[3] is None
     # the quantile 0.975 of Student's t with one degree of freedom
     half = 12.7062047362 * math.sqrt(0.02) / math.sqrt(2)
@@ -334,7 +332,8 @@ def test_strings_and_matrices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> 
         transforms=("none", "row"),
         sample_sizes=(100, 200),
     )
-    bench, prepared = Workbench(), []
+    bench = Workbench()
+    prepared = []
     for recipe in grid.recipes().values():
         result = bench.run(recipe)
         np.testing.assert_equal(asdict(result.scores), asdict(run(recipe).scores))
@@ -442,7 +441,8 @@ def test_the_table_has_a_row_a_run(tmp_path: Path) -> None:
     rows = rows_of(tmp_path / "sweeps" / "a.csv")
     assert [row["key"] for row in rows] == list(recipes)  # the order of the sweep
     for row, result in ((rows[0], results[FILE_BASE.key()]), (rows[2], results[refined.key()])):
-        report, health = result.report, result.diagnostics
+        report = result.report
+        health = result.diagnostics
         assert row["strings"] == "200" and row["training"] == report.training and row["error"] == ""
         assert {name: row[name] for name in ("wer", "kl", "validation_wer")} == {
             "wer": repr(result.scores.wer),
@@ -468,7 +468,9 @@ def test_a_long_table_is_not_written_after_every_run(
 ) -> None:
     """Up to 100 rows after each run; then after a hundredth of the rows, or a second."""
     recipes = {f"{number}": FILE_BASE for number in range(1000)}
-    table, writes, now = SweepTable(tmp_path / "a.csv", recipes), list[int](), 0.0
+    table = SweepTable(tmp_path / "a.csv", recipes)
+    writes = list[int]()
+    now = 0.0
     monkeypatch.setattr(
         sweep_table,
         "write_atomically",

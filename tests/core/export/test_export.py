@@ -236,7 +236,8 @@ def test_openfst_arcs_sum_to_the_automatons_weights() -> None:
     """What the text means, computed from its lines: paths from state 0, weights −ln, label 0 reads
     no symbol.
     """
-    arcs, final = [], {}
+    arcs = []
+    final = {}
     for row in (line.split("\t") for line in openfst(AUTOMATON).splitlines()):
         if len(row) == 4:
             arcs.append((int(row[0]), int(row[1]), int(row[2]), np.exp(-float(row[3]))))
@@ -352,7 +353,8 @@ class Reader(HTMLParser):
 def test_the_report_needs_no_other_file_and_hostile_symbols_are_text_in_it(
     hostile: Recipe, shelf: FileShelf
 ) -> None:
-    result, data = run(hostile, files=shelf.get), load_data(hostile.data, shelf.get)
+    result = run(hostile, files=shelf.get)
+    data = load_data(hostile.data, shelf.get)
     prepared = prepare(hostile, files=shelf.get)
     references = {
         "<b>uniform</b>": evaluate(Uniform(data.train.num_symbols, data.alphabet), data.test)

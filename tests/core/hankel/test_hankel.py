@@ -29,7 +29,8 @@ def sample_of(strings: list[Word]) -> Sample:
 
 
 def assert_is_hankel_of(hankel: HankelMatrix, strings: list[Word]) -> None:
-    prefixes, suffixes = list(hankel.basis.prefixes), list(hankel.basis.suffixes)
+    prefixes = list(hankel.basis.prefixes)
+    suffixes = list(hankel.basis.suffixes)
     np.testing.assert_allclose(
         hankel.block.toarray(),
         hankel_by_dictionary(strings, prefixes, suffixes),

@@ -61,7 +61,8 @@ def test_entries_are_what_the_statistic_counts(
 ) -> None:
     sample = Sample.of(Words.of(strings), AB)
     hankel = estimate_hankel(sample, select_basis(sample, *sizes, statistic), statistic)
-    times, basis = counted(strings, statistic), hankel.basis
+    times = counted(strings, statistic)
+    basis = hankel.basis
     dense = hankel.matrix.toarray() * len(strings)
     for row, u in enumerate(basis.prefixes):
         np.testing.assert_allclose(dense[row], [times[u + v] for v in basis.suffixes], atol=1e-9)
@@ -103,7 +104,8 @@ def test_suffixes_are_the_prefixes_of_reversed_strings(strings: list[Word]) -> N
     """A model learned from suffixes is the mirror image of one learned from the prefixes of strings
     read backwards.
     """
-    basis, mirrored = full_basis(2, 2), [x[::-1] for x in strings]
+    basis = full_basis(2, 2)
+    mirrored = [x[::-1] for x in strings]
     learned = []
     for words, statistic in ((strings, "suffix"), (mirrored, "prefix")):
         hankel = estimate_hankel(Sample.of(Words.of(words), AB), basis, statistic)
@@ -139,7 +141,8 @@ def test_boundary_symbols() -> None:
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=repr)
 def test_conversions_invert(reference: Reference) -> None:
-    wfa, words = reference.wfa, all_words(reference.wfa.num_symbols, 5)
+    wfa = reference.wfa
+    words = all_words(reference.wfa.num_symbols, 5)
     for statistic, convert in (
         ("prefix", prefix_automaton),
         ("factor", factor_automaton),
@@ -156,7 +159,8 @@ def test_conversions_are_sums(reference: Reference) -> None:
     """
     wfa = reference.wfa
     longest = 14 if wfa.num_symbols == 1 else 10
-    strings, words = all_words(wfa.num_symbols, longest), list(all_words(wfa.num_symbols, 2))
+    strings = all_words(wfa.num_symbols, longest)
+    words = list(all_words(wfa.num_symbols, 2))
     weights = wfa.weights(strings)
     left_out = 1 - weights.sum()
     sums = [
@@ -203,13 +207,16 @@ def test_spectral_learning_recovers_strings_from_every_statistic(
 
 def bounded_weights(wfa: WFA, statistic: str, words: Words) -> np.ndarray:
     """How often words over the alphabet with boundary symbols occur in ⊢x⊣ (or begin x⊣)."""
-    end, begin = wfa.num_symbols, wfa.num_symbols + 1
-    prefix, factor = prefix_automaton(wfa), factor_automaton(wfa)
+    end = wfa.num_symbols
+    begin = wfa.num_symbols + 1
+    prefix = prefix_automaton(wfa)
+    factor = factor_automaton(wfa)
     # how often a string ends with a word
     suffix = WFA(factor.initial, wfa.transitions, wfa.termination)
 
     def weight(word: Word) -> float:
-        begins, ends = word[:1] == (begin,) or statistic == "prefix", word[-1:] == (end,)
+        begins = word[:1] == (begin,) or statistic == "prefix"
+        ends = word[-1:] == (end,)
         inner = word[int(word[:1] == (begin,)) : len(word) - ends]
         if any(symbol >= end for symbol in inner):
             return 0.0
@@ -248,11 +255,13 @@ def test_linear_maps_with_boundary_symbols_are_exact(
     words = all_words(wfa.num_symbols, 4)
     np.testing.assert_allclose(learned.weights(words), wfa.weights(words), atol=1e-6)
     trie = Trie.of(words, wfa.num_symbols)
-    theirs, ours = wfa.next_scores(trie), learned.next_scores(trie)
+    theirs = wfa.next_scores(trie)
+    ours = learned.next_scores(trie)
     if transform == "row":
         sums = theirs.sum(axis=1, keepdims=True)
         seen = sums.ravel() > 1e-6
-        theirs, ours = theirs[seen] / sums[seen], ours[seen]
+        theirs = theirs[seen] / sums[seen]
+        ours = ours[seen]
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
@@ -263,7 +272,8 @@ def test_the_square_root_of_a_squared_function_has_its_rank(seed: int) -> None:
     SP on it gives f² back, squared outputs and all.
     """
     rng = np.random.default_rng(seed)
-    k, basis = 3, full_basis(2, 4)
+    k = 3
+    basis = full_basis(2, 4)
     wfa = WFA(rng.uniform(size=k), rng.uniform(size=(2, k, k)) / (2 * k), rng.uniform(size=k))
     exact = exact_hankel(lambda words: wfa.weights(words) ** 2, basis)
     assert truncated_svd(exact.block, 10).numerical_rank == k * (k + 1) // 2

@@ -69,7 +69,8 @@ def test_a_person_exports_the_runs_of_their_own_list_under_their_own_names(
     """
     import_runs(tmp_path, history, bundle)
     first, second = (recipe_of(seed=seed).key() for seed in (1, 2))
-    ada, bob = OwnList(history, "ada"), OwnList(history, "bob")
+    ada = OwnList(history, "ada")
+    bob = OwnList(history, "bob")
     assert not list_runs(history, Query(owner="ada")).runs
     ada.add([first])
     bob.add([first, second])
@@ -99,7 +100,8 @@ def test_there_and_back(tmp_path: Path, history: History, bundle: bytes) -> None
     assert import_runs(tmp_path, history, bundle) == Imported(keys, ())
     row = run_of(history, keys[0])
     assert row is not None and (row.name, row.tags, row.state) == ("first <b>", ["class"], "done")
-    there, here = load_result(tmp_path / "runs" / keys[0]), run(recipe_of(seed=1))
+    there = load_result(tmp_path / "runs" / keys[0])
+    here = run(recipe_of(seed=1))
     assert isinstance(there.model, WFA) and isinstance(here.model, WFA)
     np.testing.assert_array_equal(there.model.transitions, here.model.transitions)
     assert there.scores == here.scores

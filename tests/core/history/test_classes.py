@@ -30,7 +30,8 @@ from nlwfa_core.history.runs import History
 
 ROOT = Path(__file__).resolve().parents[3]
 TOKEN = "t" * 64
-ADA, BOB = "a" * 64, "b" * 64
+ADA = "a" * 64
+BOB = "b" * 64
 
 
 @pytest.fixture
@@ -125,7 +126,8 @@ def test_answers_are_recorded_once_and_in_full(room: Classes) -> None:
         room.record(code, [answer()])
     room.join(code, ADA, " <b>Ada</b>\n\0Lovelace ")
     room.join(code, BOB)
-    first, second = answer(text="1/3", credit=0.1 + 0.2), answer(attempt=2)
+    first = answer(text="1/3", credit=0.1 + 0.2)
+    second = answer(attempt=2)
     room.record(code, [first])
     room.record(code, [first, second])  # the first was sent again
     room.record(code, [answer(BOB, "cell", 1, "λ | ab")])
@@ -167,7 +169,8 @@ def test_hand_ins_and_leaving(room: Classes) -> None:
 
 
 def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyPatch) -> None:
-    code, other = room.open(token_of), room.open(token_of)
+    code = room.open(token_of)
+    other = room.open(token_of)
     for each in (code, other):
         room.join(each, ADA)
         room.record(each, [answer()])
@@ -196,7 +199,8 @@ def test_closed_deleted_and_forgotten(room: Classes, monkeypatch: pytest.MonkeyP
     )
     with pytest.raises(RecipeError, match=f"There is no class session {code}"):
         room.join(code, ADA)
-    opened, day = time(), 24 * 3600
+    opened = time()
+    day = 24 * 3600
     monkeypatch.setattr(classes, "time", lambda: opened + 29.9 * day)
     assert room.exists(other)
     monkeypatch.setattr(classes, "time", lambda: opened + 30 * day + 1)
@@ -423,7 +427,8 @@ def test_nobody_uses_up_the_share_of_others(
 
 
 def test_an_administrator_lists_and_deletes(room: Classes) -> None:
-    code, empty = room.open(token_of), room.open(token_of)
+    code = room.open(token_of)
+    empty = room.open(token_of)
     room.join(code, ADA, "Ada")
     room.record(code, [answer()])
     counts = {

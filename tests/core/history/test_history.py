@@ -66,7 +66,8 @@ def test_the_history_is_a_data_frame(tmp_path: Path, history: History) -> None:
 
 def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
     runner = Runner(tmp_path, num_workers=1)
-    good, bad = recipe_of("both.non"), recipe_of().changed(data=DataRecipe(source="upload"))
+    good = recipe_of("both.non")
+    bad = recipe_of().changed(data=DataRecipe(source="upload"))
     endless = recipe_of("fac.non", epochs=100_000)
     for recipe in (good, bad, endless):
         runner.submit(recipe, "me")
@@ -121,7 +122,9 @@ sleep(600)
 
 @posix
 def test_what_a_killed_server_has_left_is_marked_and_can_be_run_again(tmp_path: Path) -> None:
-    first, endless, waits = recipe_of(), recipe_of("fac.non", epochs=100_000), recipe_of(seed=1)
+    first = recipe_of()
+    endless = recipe_of("fac.non", epochs=100_000)
+    waits = recipe_of(seed=1)
     order = [recipe.to_json() for recipe in (first, endless, waits)]
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), *order])
     expected = {first.key(): "done", endless.key(): "running", waits.key(): "queued"}
@@ -268,7 +271,8 @@ def test_only_a_run_that_is_done_is_there(history: History, state: str) -> None:
 def test_what_people_give_a_run_stays_when_it_is_run_again(
     tmp_path: Path, history: History
 ) -> None:
-    key, recipe = recipe_of().key(), recipe_of()
+    key = recipe_of().key()
+    recipe = recipe_of()
     history.note([Event(key, recipe, "queued", 1.0)])
     history.rename(key, "<b>best</b>\0 \ud800")
     history.tag(key, ["class", "class", " a ", ""])
@@ -305,9 +309,11 @@ def test_delete_and_undo(tmp_path: Path, history: History, monkeypatch: pytest.M
 def test_a_clock_that_is_ahead_takes_no_deleted_run(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    week, now = 7 * 24 * 3600, time()
+    week = 7 * 24 * 3600
+    now = time()
     assert week == recorder.KEEP_DELETED_SECONDS
-    old, late = "0" * 64, "1" * 64
+    old = "0" * 64
+    late = "1" * 64
     history.note([Event(key, recipe_of(), "queued", now - 3 * week) for key in (old, late)])
     for key, moment in ((old, now - 2 * week), (late, now)):
         monkeypatch.setattr("nlwfa_core.history.runs.time", lambda moment=moment: moment)
@@ -371,7 +377,8 @@ def test_an_address_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_servers_are_alive_until_they_die(tmp_path: Path) -> None:
-    mine, other = Presence(tmp_path, "mine"), Presence(tmp_path, "other")
+    mine = Presence(tmp_path, "mine")
+    other = Presence(tmp_path, "other")
     assert mine.stopped_servers() == other.stopped_servers() == ()
     program = "import sys, pathlib; from nlwfa_core.history.recorder import Presence\n"
     program += (

@@ -304,7 +304,8 @@ def test_whole_runs_and_what_filters_offer(history: History) -> None:
 def test_a_person_sees_their_own_list_under_their_names(tmp_path: Path) -> None:
     history = History.open(tmp_path)
     history.note(ROWS)
-    me, you = OwnList(history, "me"), OwnList(history, "you")
+    me = OwnList(history, "me")
+    you = OwnList(history, "you")
     me.add([ROWS[0].key, ROWS[3].key, "e" * 64])  # what has no row yet is not shown
     you.add([ROWS[3].key])
     me.rename(ROWS[3].key, "mine")

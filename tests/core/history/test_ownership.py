@@ -39,7 +39,8 @@ def shown(history: History, owner: str) -> set[str]:
 
 
 def test_who_takes_a_run_out_takes_it_out_of_their_own_list(history: History) -> None:
-    me, you = OwnList(history, "me"), OwnList(history, "you")
+    me = OwnList(history, "me")
+    you = OwnList(history, "you")
     for person in (me, you):
         person.add(KEYS)
         person.add(KEYS)  # twice is once
@@ -89,7 +90,8 @@ def test_many_windows_of_one_person_at_once(history: History) -> None:
 
 
 def test_a_pseudonym_is_the_same_here_and_says_nothing(tmp_path: Path) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
+    here = tmp_path / "here"
+    there = tmp_path / "there"
     with ThreadPoolExecutor(8) as pool:  # all make the secret at once, and one is kept
         [name] = set(pool.map(lambda _: pseudonym(here, "ada@example.org"), range(32)))
     assert len(name) == 64 and name == pseudonym(here, "ada@example.org")

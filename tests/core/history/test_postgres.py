@@ -173,7 +173,8 @@ def test_it_lists_what_sqlite_lists(
     )
     for text, tag, (order, last), owner in product(texts, tags, orders, (None, "me")):
         query = Query(text, tags=tag, order=order, last=last, owner=owner)
-        here, there = list_runs(history, query, 1, 20), list_runs(other, query, 1, 20)
+        here = list_runs(history, query, 1, 20)
+        there = list_runs(other, query, 1, 20)
         assert ([vars(run) for run in here.runs], here.total) == (
             [vars(run) for run in there.runs],
             there.total,
@@ -189,7 +190,8 @@ def test_it_lists_what_sqlite_lists(
 
 
 def test_text_of_any_kind_comes_back(history: History) -> None:
-    key, odd = recipe_of().key(), "'; DROP TABLE runs; -- \\ % \0 \ud800 \U0001f600 عربي"
+    key = recipe_of().key()
+    odd = "'; DROP TABLE runs; -- \\ % \0 \ud800 \U0001f600 عربي"
     history.note([Event(key, recipe_of(), "failed", 1.0, odd)])
     history.rename(key, odd)
     history.tag(key, ["\0", "\\u0000", "\ud83d", "'"])
@@ -257,7 +259,8 @@ def test_what_becomes_of_runs_while_the_server_is_gone_is_written_when_it_is_bac
     tmp_path: Path, place: Place
 ) -> None:
     writer = Recorder(tmp_path)
-    first, second = recipe_of(seed=1), recipe_of(seed=2)
+    first = recipe_of(seed=1)
+    second = recipe_of(seed=2)
     writer.record(first.key(), first, "queued")
     wait_for(lambda: states(tmp_path) == {first.key(): "queued"})
     place.asks(f"ALTER DATABASE {place.name} ALLOW_CONNECTIONS false")

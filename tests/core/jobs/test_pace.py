@@ -23,7 +23,8 @@ def test_nothing_is_said_before_there_is_a_basis() -> None:
 
 
 def test_it_only_falls_while_the_speed_changes_little() -> None:
-    pace, shown = Pace(), []
+    pace = Pace()
+    shown = []
     now = 0.0
     for step in range(101):
         now += 0.1 * (1.2 if step % 2 else 0.8)

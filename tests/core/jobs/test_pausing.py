@@ -95,7 +95,8 @@ def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Pa
         goes_on(runner, key, 4)
     assert stages[:3] == [("factorisation", 0), ("factorisation", 2), ("factorisation", 6)]
     assert {stage for stage, _ in stages} == {"factorisation", "transitions", "refinement"}
-    there, here = runner.result(key), run(recipe)
+    there = runner.result(key)
+    here = run(recipe)
     folders = tmp_path / "runs" / key, tmp_path / "here"
     save(
         here.model,
@@ -112,7 +113,8 @@ def test_what_is_computed_does_not_depend_on_pauses(runner: Runner, tmp_path: Pa
 
 
 def test_the_time_of_a_pause_is_not_counted(runner: Runner) -> None:
-    started, pause = monotonic(), 1.5
+    started = monotonic()
+    pause = 1.5
     key = runner.submit(recipe_of("fac.non", epochs=30), "me", hold=True)
     held(runner, key)
     goes_on(runner, key, 5)
@@ -120,7 +122,8 @@ def test_the_time_of_a_pause_is_not_counted(runner: Runner) -> None:
     sleep(pause)
     runner.play(key)
     told = over(runner, key)
-    result, passed = runner.result(key), monotonic() - started
+    result = runner.result(key)
+    passed = monotonic() - started
     assert 0 < told.seconds <= passed - pause
     assert (
         0 < result.report.seconds["factorisation"] <= result.seconds["learning"] <= passed - pause
@@ -215,7 +218,8 @@ def test_no_more_than_some_are_paused_at_a_time(
     runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "paused_jobs", 1)
-    first, second = runner.submit(endless(), "a"), runner.submit(endless(1), "a")
+    first = runner.submit(endless(), "a")
+    second = runner.submit(endless(1), "a")
     runner.pause(first, "a")
     runner.pause(first, "a", 3)
     with pytest.raises(RecipeError, match=r"No more runs can be paused \(limit 1\)"):

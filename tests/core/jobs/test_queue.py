@@ -47,7 +47,8 @@ def test_those_who_are_known_come_before_strangers() -> None:
 
 def test_fresh_browsers_do_not_fill_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "session_jobs", 3)
-    queue, room = FairQueue(), 10
+    queue = FairQueue()
+    room = 10
 
     def adds(who: Person) -> bool:
         try:
@@ -77,7 +78,8 @@ def test_a_full_queue_makes_room_for_who_has_fewer(monkeypatch: pytest.MonkeyPat
     """
     queue = FairQueue()
     invented = [Person(f"invented {number}", since=10.0 + number) for number in range(3)]
-    early, late = Person("early", since=1.0), Person("late", since=99.0)
+    early = Person("early", since=1.0)
+    late = Person("late", since=99.0)
     for person in invented:
         for _ in range(2):
             queue.append(job_of(person))

@@ -97,7 +97,8 @@ def test_a_worker_finds_what_the_same_recipe_finds_here(
     told = over(runner, key)
     assert (told.state, told.message, told.position, told.recipe) == ("done", None, None, recipe)
     assert told.seconds > 0
-    there, here = runner.result(key), run(recipe)
+    there = runner.result(key)
+    here = run(recipe)
     assert isinstance(there.model, NLWFA)
     assert isinstance(here.model, NLWFA)
     for layer, expected in zip(
@@ -171,7 +172,8 @@ def test_a_result_that_is_not_sound_is_made_again(runner: Runner, tmp_path: Path
 
 
 def test_a_result_with_a_time_beyond_all_floats_is_no_result(tmp_path: Path) -> None:
-    recipe, folder = recipe_of(), tmp_path / recipe_of().key()
+    recipe = recipe_of()
+    folder = tmp_path / recipe_of().key()
     folder.mkdir()
     for name in MODEL_FILES:
         (folder / name).touch()

@@ -89,7 +89,8 @@ def looks(
 def test_what_is_seen_is_what_the_stage_computes(learner: str) -> None:
     hankel = dyck()
     found, model = looks(hankel, learner)
-    factors, maps = found["factorisation"], found["transitions"]
+    factors = found["factorisation"]
+    maps = found["transitions"]
     assert len(factors) == len(maps) == 21
     assert [part.targets for part in factors] == [None] * 21
     best = np.stack([part.states for part in factors])
@@ -104,7 +105,8 @@ def test_what_is_seen_is_what_the_stage_computes(learner: str) -> None:
 @pytest.mark.parametrize("converged", [False, True])
 @pytest.mark.parametrize("learner", ["fac.non", "tran.non", "both.non"])
 def test_the_network_that_is_seen_is_the_one_that_is_trained(learner: str, converged: bool) -> None:
-    hankel, found = dyck(), []
+    hankel = dyck()
+    found = []
 
     def report(progress: Progress) -> None:
         if progress.stage == "factorisation" and progress.look:
@@ -163,7 +165,8 @@ def test_a_network_that_is_too_wide_is_not_drawn() -> None:
 )
 @pytest.mark.parametrize("objective", ["hankel", "likelihood"])
 def test_the_third_stage_is_seen_too(options: dict[str, object], objective: str) -> None:
-    hankel, sample = dyck(**options), dyck_sample(400)
+    hankel = dyck(**options)
+    sample = dyck_sample(400)
     third = {"refine": objective, "epochs_refinement": 3}
     if objective == "likelihood":
         third["batch"] = 200

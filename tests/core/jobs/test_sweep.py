@@ -164,7 +164,8 @@ def test_a_sweep_that_is_killed_has_the_table_of_its_finished_runs(
     process.kill()
     process.wait()
     wait_for(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in orphans))
-    rows, before = table(tmp_path), done(tmp_path)
+    rows = table(tmp_path)
+    before = done(tmp_path)
     assert 1 <= len(first) <= len(rows) <= len(before) < NUM_RUNS
     assert {row["key"] for row in rows} <= set(before) and all(row in sweep[1] for row in rows)
     assert list((tmp_path / "sweeps").iterdir()) == [tmp_path / "sweeps" / "ranks.csv"]
@@ -234,7 +235,8 @@ def test_many_failed_runs_are_counted(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_damaged_result_is_a_failed_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, home = tmp_path / "ranks.json", tmp_path / "home"
+    path = tmp_path / "ranks.json"
+    home = tmp_path / "home"
     path.write_text(json.dumps(FAILING | {"ranks": [1, 2]}))
     assert main(["sweep", str(path), "--out", str(home)]) == 0
     next(home.glob("runs/*/model.json")).write_text("{}")
@@ -247,7 +249,8 @@ def test_a_damaged_result_is_a_failed_run(
 def test_a_table_of_other_runs_is_replaced_by_force_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, home = tmp_path / "ranks.json", tmp_path / "home"
+    path = tmp_path / "ranks.json"
+    home = tmp_path / "home"
     for ranks, options, code in (
         ([1, 2], [], 0),
         ([1, 2, 3], [], 0),
@@ -287,7 +290,8 @@ def test_a_run_that_kills_its_process_fails_alone(
 def test_results_come_from_workers_that_do_not_see_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near, far = tmp_path / "near", tmp_path / "far"
+    near = tmp_path / "near"
+    far = tmp_path / "far"
     assert (
         run_here(QUICK, near, Here(), monkeypatch).new
         and run_here(QUICK, far, Here(server="another"), monkeypatch).new
@@ -394,7 +398,8 @@ def test_slots_stay_with_their_strings_and_matrices() -> None:
 
 
 def test_a_process_keeps_its_strings_for_another_matrix() -> None:
-    bench, data = Workbench(), []
+    bench = Workbench()
+    data = []
     for recipe in list(RECIPES.values())[:7]:
         bench.run(recipe)
         assert bench.prepared is not None

@@ -110,12 +110,14 @@ def test_linear_maps_are_those_of_least_squares() -> None:
 def test_the_projected_error_and_its_gradient_are_autograds(seed: int) -> None:
     """min_D ‖Y D − H‖² + ridge, by a dense solution that autograd can follow."""
     rng = np.random.default_rng(seed)
-    rows, counts = rng.random((9, 6)) * (rng.random((9, 6)) < 0.5), rng.integers(1, 4, size=9)
+    rows = rng.random((9, 6)) * (rng.random((9, 6)) < 0.5)
+    counts = rng.integers(1, 4, size=9)
     H = SparseRows(sparse.csr_array(rows), counts)
     Y = torch.from_numpy(rng.normal(size=(9, 3))).requires_grad_()
     ours = projected_error(H, Y.detach().numpy())
     root = torch.from_numpy(np.sqrt(counts))[:, None]
-    left, right = root * Y, root * torch.from_numpy(rows)
+    left = root * Y
+    right = root * torch.from_numpy(rows)
     ridge = LAST_LAYER_RIDGE * torch.diag((left * left).sum(dim=0))
     D = torch.linalg.solve(left.T @ left + ridge, left.T @ right)
     dense = ((left @ D - right) ** 2).sum() + (ridge @ (D * D)).sum()
@@ -140,7 +142,8 @@ def test_it_ends_lower_than_adamax_with_as_many_epochs(learner: str) -> None:
 
 
 def quadratic(rates: list[float]) -> tuple[list[np.ndarray], Any]:
-    layer, factors = np.ones(len(rates)), np.array(rates)
+    layer = np.ones(len(rates))
+    factors = np.array(rates)
     return [layer], lambda: (float(factors @ layer**2) + 1.0, [2 * factors * layer])
 
 
@@ -219,7 +222,8 @@ def test_a_curve_has_both_ends_of_the_log_and_all_epochs_of_a_short_one() -> Non
     assert log.thinned(1000)[0] == list(range(1000))
 
 
-FALLING, FLAT = 0.9 ** np.arange(50.0), np.ones(200)
+FALLING = 0.9 ** np.arange(50.0)
+FLAT = np.ones(200)
 
 
 @pytest.mark.parametrize(

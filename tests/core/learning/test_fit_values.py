@@ -93,7 +93,8 @@ def test_the_root_of_a_linear_model_has_the_right_rank() -> None:
     given = ValuedStrings(words, f.weights(words) ** 2, AB)
     root = _root(given, 3)
     assert root is not None and root.num_states == 3
-    values, wanted = root.weights(words) ** 2, given.values
+    values = root.weights(words) ** 2
+    wanted = given.values
     assert np.allclose(values, wanted, atol=1e-6 * np.abs(wanted).max())
 
 

@@ -48,7 +48,8 @@ def test_an_automaton_sums_over_all_hidden_paths() -> None:
     words = all_words(3, 3)
     expected = []
     for word in words:
-        emitted, total = (*word, 3), 0.0
+        emitted = (*word, 3)
+        total = 0.0
         for path in product(range(3), repeat=len(emitted)):
             moved = np.prod([KNOWN.moves[0][states] for states in pairwise(path)])
             total += (
@@ -66,11 +67,9 @@ def test_a_step_of_em_is_hmmlearns(strings: list[Word], num_states: int, seed: i
     """The likelihood, and what one iteration without pseudo-counts makes of the model."""
     tree, model = start_of(strings, num_states, seed)
     theirs = CategoricalHMM(num_states, n_features=3, n_iter=1, init_params="")
-    theirs.startprob_, theirs.transmat_, theirs.emissionprob_ = (
-        model.initial[0],
-        model.moves[0],
-        with_end(model).T,
-    )
+    theirs.startprob_ = model.initial[0]
+    theirs.transmat_ = model.moves[0]
+    theirs.emissionprob_ = with_end(model).T
     column = np.array([symbol for string in strings for symbol in (*string, 2)]).reshape(-1, 1)
     lengths = [len(string) + 1 for string in strings]
     expected = tree.expect(model)
@@ -100,7 +99,8 @@ def test_em_never_lowers_its_objective(
             pseudo_count * np.log2(with_end(model)).sum() if pseudo_count else 0
         )
         assert objective >= before - 1e-9 * (1 + abs(objective))
-        model, before = expected.maximised(pseudo_count), objective
+        model = expected.maximised(pseudo_count)
+        before = objective
 
 
 @given(strings_of, st.integers(1, 4))
@@ -184,10 +184,8 @@ def test_every_string_is_possible() -> None:
 
 
 def test_validation_stops_early_and_the_seed_decides() -> None:
-    train, validation = (
-        Sample.of(Words.of([(0, 1, 1), (1,)]), AB),
-        Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB),
-    )
+    train = Sample.of(Words.of([(0, 1, 1), (1,)]), AB)
+    validation = Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
     steps: list[Progress] = []
     stopped = fit_hmm(train, 4, EM(patience=3), validation=validation, report=steps.append)
     assert len(steps) < 500
@@ -202,7 +200,8 @@ def test_validation_stops_early_and_the_seed_decides() -> None:
 
 
 def test_what_can_not_be_learned_is_refused() -> None:
-    sample, none = Sample.of(Words.of([(0,)]), AB), Sample.of(Words.of([]), AB)
+    sample = Sample.of(Words.of([(0,)]), AB)
+    none = Sample.of(Words.of([]), AB)
     with pytest.raises(RecipeError, match="states of an HMM must be between 1 and .*; got 0"):
         fit_hmm(sample, 0)
     with pytest.raises(RecipeError, match="iterations must be at least 1; got 0"):

@@ -47,7 +47,8 @@ def test_it_finds_the_minimum(seed: int, number: int) -> None:
 
     def loss_at(weights: np.ndarray) -> tuple[float, np.ndarray]:
         evaluations.append(weights)
-        loss, gradient = float(rosen(weights)), rosen_der(weights)
+        loss = float(rosen(weights))
+        gradient = rosen_der(weights)
         if np.linalg.norm(gradient) < 1e-8 or len(evaluations) == 500:
             raise Enough
         return loss, gradient

@@ -161,7 +161,8 @@ def test_divergence_is_told_and_the_best_weights_are_kept(
     )
     assert all(np.isfinite(a).all() for a in arrays(learned))
     untrained = fit(dyck, learner=learner, rank=3, **{**QUICK, f"epochs_{stage}": 0})
-    kept, first = arrays(learned), arrays(untrained)
+    kept = arrays(learned)
+    first = arrays(untrained)
     if stage == "factorisation":  # α₀ is φ(H_λ) before any training
         np.testing.assert_array_equal(kept[0], first[0])
     else:
@@ -304,7 +305,8 @@ def test_a_cache_changes_nothing(dyck: HankelMatrix) -> None:
     """Learners in turn, with what the ones before them left: the same models, and a first step that
     is trained once for two.
     """
-    cache, trained = FitCache(), []
+    cache = FitCache()
+    trained = []
     for learner, seed in (
         ("fac.non", 0),
         ("tran.non", 0),

@@ -37,12 +37,15 @@ def test_the_normal_equations_are_those_of_autograd(
     seed: int, k: int, width: int, num_classes: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    states, targets = rng.normal(size=(num_classes, k)), np.tanh(rng.normal(size=(num_classes, k)))
+    states = rng.normal(size=(num_classes, k))
+    targets = np.tanh(rng.normal(size=(num_classes, k)))
     weights = rng.uniform(0.1, 2, size=num_classes) * (rng.random(num_classes) < 0.8)
-    problem, vector = TwoLayers(states, targets, weights, width), rng.normal(size=2 * k * width)
+    problem = TwoLayers(states, targets, weights, width)
+    vector = rng.normal(size=2 * k * width)
 
     def residuals(flat: torch.Tensor) -> torch.Tensor:
-        E, F = flat[: k * width].view(k, width), flat[k * width :].view(width, k)
+        E = flat[: k * width].view(k, width)
+        F = flat[k * width :].view(width, k)
         outputs = torch.tanh(torch.tanh(torch.from_numpy(states) @ E) @ F)
         return (
             torch.from_numpy(np.sqrt(weights))[:, None] * (outputs - torch.from_numpy(targets))
@@ -60,7 +63,8 @@ def test_maps_that_two_layers_can_be_are_found() -> None:
     """Targets that come from such a network, with weights small enough for the ridge."""
     rng = np.random.default_rng(0)
     latent = rng.uniform(-0.5, 0.5, size=(60, 2))
-    E, F = rng.normal(size=(2, 2, 4)), 0.5 * rng.normal(size=(2, 4, 2))
+    E = rng.normal(size=(2, 2, 4))
+    F = 0.5 * rng.normal(size=(2, 4, 2))
     images = [np.tanh(np.tanh(latent[:30] @ E[symbol]) @ F[symbol]) for symbol in range(2)]
     rows = np.concatenate((latent[:30], *images))
     shifted = np.stack((np.arange(30, 60), np.arange(60, 90)), axis=1).astype(np.int32)
@@ -86,7 +90,8 @@ def test_the_end_does_not_hang_on_the_last_digit(learner: str) -> None:
 def test_the_log_ends_with_the_error_of_the_maps() -> None:
     latent = fit_factorisation(HANKEL, learning_of("tran.non", 3)).latent
     (E, F), log = fit_transitions(latent, MAPS, learning_of("tran.non", 3, optimizer="lm"))
-    before, after = latent[: HANKEL.num_prefixes], latent[MAPS]
+    before = latent[: HANKEL.num_prefixes]
+    after = latent[MAPS]
     error = sum(
         ((np.tanh(np.tanh(before @ E[s]) @ F[s]) - after[:, s]) ** 2).sum() for s in range(2)
     )

@@ -75,7 +75,8 @@ def network_of(learner: str, num_states: int = 2, num_symbols: int = 2, seed: in
         weights: FloatArray = random.normal(size=shape) / 1.5
         return weights
 
-    k, hidden = num_states, 2 * num_states
+    k = num_states
+    hidden = 2 * num_states
     maps = (
         (layer(num_symbols, k, hidden), layer(num_symbols, hidden, k))
         if tanh_maps
@@ -111,7 +112,8 @@ def test_counts_are_those_of_the_strings(sample: Sample) -> None:
         for place, symbol in enumerate((*word, sample.num_symbols)):
             follows[word[:place], symbol] += count
     prefixes = PrefixCounts.of(sample)
-    found, names = Counter[tuple[tuple[int, ...], int]](), [()]
+    found = Counter[tuple[tuple[int, ...], int]]()
+    names = [()]
     for parent, symbol in zip(prefixes.parent[1:], prefixes.symbol[1:], strict=True):
         names.append((*names[parent], int(symbol)))
     for name, row in zip(names, prefixes.counts, strict=True):
@@ -119,7 +121,8 @@ def test_counts_are_those_of_the_strings(sample: Sample) -> None:
     assert +found == follows
     assert prefixes.total == sum(follows.values())
     assert [len(name) for name in names] == prefixes.depth.tolist()
-    covered, of_parent = [], Counter[int]()
+    covered = []
+    of_parent = Counter[int]()
     for level in prefixes.levels:
         for symbol, first, last in level.runs:
             covered += [
@@ -141,14 +144,16 @@ def test_counts_are_those_of_the_strings(sample: Sample) -> None:
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_what_is_minimised_is_the_likelihood_of_the_model_with_its_prior(learner: str) -> None:
     sample = as_sample(WORDS)
-    network, prefixes = network_of(learner), PrefixCounts.of(sample)
+    network = network_of(learner)
+    prefixes = PrefixCounts.of(sample)
     value = objective(network, prefixes, 0.5 / prefixes.total) * prefixes.total
     assert value == pytest.approx(minimised(network.model(), sample, 0.5), rel=1e-10)
 
 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_the_gradient_is_that_of_finite_differences(learner: str) -> None:
-    network, prefixes = network_of(learner), PrefixCounts.of(as_sample(WORDS))
+    network = network_of(learner)
+    prefixes = PrefixCounts.of(as_sample(WORDS))
     (value,), (gradient,) = objectives_and_gradients(network, network.vector[None], prefixes, 0.01)
     assert value == objective(network, prefixes, 0.01)
     expected = differences(
@@ -193,7 +198,8 @@ def test_the_gauss_newton_matrix_is_that_of_the_models_probabilities(
     """
     monkeypatch.setattr("nlwfa_core.learning.likelihood.curvature.PREFIXES_AT_ONCE", at_once)
     sample = as_sample(WORDS)
-    network, prefixes = network_of(learner), PrefixCounts.of(sample)
+    network = network_of(learner)
+    prefixes = PrefixCounts.of(sample)
     trie = Trie.of(sample.words, 2)
     slopes = differences(
         lambda vector: np.log(network.with_vector(vector).model().next_scores(trie)),
@@ -208,7 +214,8 @@ def test_the_gauss_newton_matrix_is_that_of_the_models_probabilities(
 
 @pytest.mark.parametrize("learner", NETWORKS)
 def test_states_that_nothing_reads_change_nothing(learner: str) -> None:
-    network, prefixes = network_of(learner), PrefixCounts.of(as_sample(WORDS))
+    network = network_of(learner)
+    prefixes = PrefixCounts.of(as_sample(WORDS))
     random = np.random.default_rng(1)
     wide = widened(network, 4, lambda shape, _: random.normal(size=shape))
     assert wide.num_states == 4 and np.abs(wide.vector).sum() > np.abs(network.vector).sum()
@@ -224,7 +231,8 @@ def test_states_that_nothing_reads_change_nothing(learner: str) -> None:
 def test_the_evidence_of_one_weight_is_its_integral() -> None:
     """A network of which only one weight has an effect: ∫ likelihood × prior, by a sum."""
     sample = as_sample(["a"] * 40 + [""] * 60)
-    prefixes, prior = PrefixCounts.of(sample), 1.0
+    prefixes = PrefixCounts.of(sample)
+    prior = 1.0
     ends = np.zeros((1, 2))
 
     def network(weight: float) -> Network:
@@ -280,7 +288,8 @@ def test_a_rank_does_not_depend_on_the_largest_one() -> None:
 
 def test_other_strings_do_not_use_the_cache() -> None:
     cache = FitCache()
-    first, second = as_sample(["a", "b"] * 20), as_sample(["a"] * 40 + ["b"])
+    first = as_sample(["a", "b"] * 20)
+    second = as_sample(["a"] * 40 + ["b"])
     one = fit(first, "both.non", 1, objective="likelihood", cache=cache).model
     other = fit(second, "both.non", 1, objective="likelihood", cache=cache).model
     assert one("b") > 0.4 > 0.1 > other("b")
@@ -325,7 +334,8 @@ def test_of_many_strings_more_networks_start_at_random(monkeypatch: pytest.Monke
     trainings = []
     for many in (41, 40):
         monkeypatch.setattr("nlwfa_core.learning.likelihood.path.MANY_STRINGS", many)
-        path, seen = Path(sample, True, True, 1.0, 0), list[Progress]()
+        path = Path(sample, True, True, 1.0, 0)
+        seen = list[Progress]()
         path.up_to(5, seen.append, never)
         assert seen[-1].step == seen[-1].total
         trainings.append(seen[-1].total)

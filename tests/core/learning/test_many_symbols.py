@@ -67,7 +67,8 @@ def expected_counts(words: list[Word], share: float, mean: NLWFA | None) -> dict
     counts: dict[Word, FloatArray] = {}
     for word in words:
         for end in range(len(word) + 1):
-            prefix, following = word[:end], word[end] if end < len(word) else 2
+            prefix = word[:end]
+            following = word[end] if end < len(word) else 2
             row = counts.setdefault(prefix, np.zeros(3))
             row[following] += 1 - share
             if mean is not None:

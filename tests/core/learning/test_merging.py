@@ -96,7 +96,8 @@ def _merged_classes(words: list[Word], state: Word, candidate: Word) -> list[set
         following: dict[int, Word] = {}
         for prefix in one:
             for symbol in range(2):
-                if (child := (*prefix, symbol)) in prefixes:
+                child = (*prefix, symbol)
+                if child in prefixes:
                     pairs += [(following.setdefault(symbol, child), child)]
     return list({id(own): own for own in class_of.values()}.values())
 
@@ -138,7 +139,8 @@ def test_validation_strings_choose_the_options() -> None:
     """The model with the fewest bits per symbol on them, among those that each combination of
     options gives.
     """
-    train, validation = sample_of(PARITY, 400), sample_of(PARITY, 4_000, 1)
+    train = sample_of(PARITY, 400)
+    validation = sample_of(PARITY, 4_000, 1)
 
     def bits(model: WFA) -> float:
         return float(-(validation.counts @ model.log2_weights(validation.words)))

@@ -55,7 +55,8 @@ def linear_model(num_symbols: int, num_states: int = 3) -> WFA:
 
 
 def network_model(num_symbols: int, name: str, link: str) -> NLWFA:
-    rng, reading = np.random.default_rng(2), reading_named(name, link, True)
+    rng = np.random.default_rng(2)
+    reading = reading_named(name, link, True)
     num_outputs = {"string": 4, "boundary": 1, "conditional": num_symbols + 1}[name]
     maps = rng.normal(size=(num_symbols + reading.has_end_map, 3, 3))
     return NLWFA(
@@ -97,11 +98,9 @@ def test_blocks_give_the_likelihood_of_the_whole_table(
         torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((20, 4), (4, 11))
     )
     pairs = torch.randperm(220, generator=generator)[:70]  # some rows have none
-    rows, symbols, weights = (
-        pairs // 11,
-        pairs % 11,
-        torch.rand(70, generator=generator, dtype=torch.float64),
-    )
+    rows = pairs // 11
+    symbols = pairs % 11
+    weights = torch.rand(70, generator=generator, dtype=torch.float64)
     results = []
     for blockwise in (True, False):
         inputs = hidden.clone().requires_grad_(), columns.clone().requires_grad_()
@@ -136,7 +135,8 @@ def test_refinement_in_blocks_has_the_same_loss_and_gradient(
 
 
 def test_logits_fitted_in_parts_are_those_of_all_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, sample = network_model(4, "conditional", "identity"), drawn_sample(4, 40)
+    model = network_model(4, "conditional", "identity")
+    sample = drawn_sample(4, 40)
     wanted = _as_distribution(model, sample)
     monkeypatch.setattr(likelihood, "SCORES_AT_ONCE", 50)
     ours = _as_distribution(model, sample)

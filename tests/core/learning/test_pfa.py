@@ -51,12 +51,10 @@ def counts_by_paths(
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Expected counts from the probability of every hidden path of every string."""
     k = model.num_states
-    initial, transitions, termination, log_likelihood = (
-        np.zeros(k),
-        np.zeros_like(model.transitions),
-        np.zeros(k),
-        0.0,
-    )
+    initial = np.zeros(k)
+    transitions = np.zeros_like(model.transitions)
+    termination = np.zeros(k)
+    log_likelihood = 0.0
     for string in strings:
         paths = list(product(range(k), repeat=len(string) + 1))
         chances = np.array([model.initial[path[0]] * model.termination[path[-1]] for path in paths])
@@ -81,7 +79,8 @@ def counts_by_strings(
     )
     log_likelihood = 0.0
     for string in strings:
-        forward, backward = [model.initial], [model.termination]
+        forward = [model.initial]
+        backward = [model.termination]
         for symbol in string:
             forward.append(forward[-1] @ model.transitions[symbol])
         for symbol in reversed(string):
@@ -149,7 +148,8 @@ def test_em_never_lowers_its_objective(
             objective += pseudo_count * np.log2(models.transitions).sum() / num_states
             objective += pseudo_count * np.log2(models.termination).sum()
         assert objective >= before - 1e-9 * (1 + abs(objective))
-        models, before = expected.maximised(pseudo_count), objective
+        models = expected.maximised(pseudo_count)
+        before = objective
         rows = models.transitions.sum(axis=(1, 3)) + models.termination
         np.testing.assert_allclose([models.initial.sum(), *rows[0]], 1, atol=1e-12)
 
@@ -187,7 +187,8 @@ def test_a_known_pfa_is_recovered(start: str) -> None:
     )
     assert learned.num_states == 2 and learned.total_weight() == pytest.approx(1, abs=1e-9)
     words = all_words(2, 12)  # of which more would change the sum by less than 1e-4
-    true, ours = KNOWN.weights(words), learned.weights(words)
+    true = KNOWN.weights(words)
+    ours = learned.weights(words)
     possible = true > 0
     kl = float(true[possible] @ np.log2(true[possible] / ours[possible]))
     assert -1e-4 < kl < 0.001
@@ -241,7 +242,8 @@ def test_long_strings_do_not_underflow() -> None:
 
 
 def test_every_string_is_possible_with_pseudo_counts_alone() -> None:
-    sample, others = Sample.of(Words.of([(0,), (0, 0)]), AB), Words.of([(1, 1, 0), ()])
+    sample = Sample.of(Words.of([(0,), (0, 0)]), AB)
+    others = Words.of([(1, 1, 0), ()])
     assert fit_pfa(sample, 2, PFATraining(iterations=50)).weights(others).min() > 0
     tight = fit_pfa(sample, 2, PFATraining(iterations=50, pseudo_count=0))
     assert tight.weights(others)[0] == 0 and tight.total_weight() == pytest.approx(1)
@@ -252,10 +254,8 @@ def test_every_string_is_possible_with_pseudo_counts_alone() -> None:
 
 
 def test_em_stops_by_validation_strings_or_by_its_tolerance_and_the_seed_decides() -> None:
-    train, validation = (
-        Sample.of(Words.of([(0, 1, 1), (1,)]), AB),
-        Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB),
-    )
+    train = Sample.of(Words.of([(0, 1, 1), (1,)]), AB)
+    validation = Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
     steps: list[Progress] = []
     stopped = fit_pfa(train, 4, PFATraining(patience=3), validation=validation, report=steps.append)
     assert len(steps) < 500
@@ -286,7 +286,8 @@ def test_options_of_em_reach_the_learner() -> None:
 
 
 def test_what_can_not_be_learned_is_refused() -> None:
-    sample, none = Sample.of(Words.of([(0,)]), AB), Sample.of(Words.of([]), AB)
+    sample = Sample.of(Words.of([(0,)]), AB)
+    none = Sample.of(Words.of([]), AB)
     with pytest.raises(RecipeError, match="states of a PFA must be between 1 and .*; got 0"):
         fit_pfa(sample, 0)
     for name in ("starts", "iterations", "patience"):
@@ -374,7 +375,8 @@ def in_order(num_states: int, size: int, seed: int) -> Sample:
 @pytest.mark.parametrize("num_states", [2, 3, 5])
 @pytest.mark.parametrize("pseudo_count", [0.0, 0.1, 2.0])
 def test_em_keeps_the_zeros_of_a_start(num_states: int, pseudo_count: float) -> None:
-    start, sample = left_to_right(num_states), in_order(num_states, 100, seed=num_states)
+    start = left_to_right(num_states)
+    sample = in_order(num_states, 100, seed=num_states)
     model = fit_pfa(sample, num_states, PFATraining(pseudo_count=pseudo_count), initial=start)
     for name in ("initial", "transitions", "termination"):
         assert (getattr(model, name)[getattr(start, name) == 0] == 0).all(), name

@@ -77,7 +77,8 @@ def test_an_automaton_is_learned_with_its_states(reference: Reference) -> None:
 
 def sparse(random: np.random.Generator, kind: int) -> WFA:
     """An automaton with many weights that are 0, so that many strings have weight 0."""
-    k, num_symbols = int(random.integers(1, 7)), int(random.integers(1, 4))
+    k = int(random.integers(1, 7))
+    num_symbols = int(random.integers(1, 4))
     shape = (num_symbols, k, k)
     if kind == 0:  # weights −1/2, 0 and 1/2
         transitions = random.integers(-1, 2, shape) / 2
@@ -155,7 +156,8 @@ def test_conformance_words_tell_every_larger_automaton_apart(
         0.5 * rng.normal(size=(2, num_states, num_states)),
         rng.normal(size=num_states),
     )
-    n, words = minimise(small).num_states, conformance_words(small, extra)
+    n = minimise(small).num_states
+    words = conformance_words(small, extra)
     assert len(set(words)) == len(words) and words[0] == ()
     # One that leaves the small automaton only after a word of n + extra symbols, as late as its
     # states allow.

@@ -67,7 +67,8 @@ def test_what_follows_sums_to_1(kind: str) -> None:
     words = all_words(2, 5)
     scores = model.next_scores(trie := Trie.of(words, 2))[trie.ends]
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
-    weights, longest = model.weights(words), words.lengths == 5
+    weights = model.weights(words)
+    longest = words.lengths == 5
     beyond = weights[longest] / scores[longest, -1] * (1 - scores[longest, -1])
     assert weights.sum() + beyond.sum() == pytest.approx(1)
 
@@ -168,10 +169,8 @@ def test_a_seed_decides_and_leaves_no_trace() -> None:
 
 
 def test_validation_stops_early() -> None:
-    train, validation = (
-        Sample.of(Words.of([(0, 1, 1), (1,)]), AB),
-        Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB),
-    )
+    train = Sample.of(Words.of([(0, 1, 1), (1,)]), AB)
+    validation = Sample.of(Words.of([(1, 0), (0, 0, 0)]), AB)
     epochs: list[Progress] = []
     stopped = fit_recurrent(
         train, "GRU", 4, Training(100, 0.1, patience=3), validation=validation, report=epochs.append
@@ -240,7 +239,8 @@ def test_a_small_sample_is_learned_in_few_epochs(kind: str, strings: list[Word])
     """Training ends where hardly another model could make the strings more probable: near their
     entropy.
     """
-    sample, epochs = Sample.of(Words.of(strings), AB), list[Progress]()
+    sample = Sample.of(Words.of(strings), AB)
+    epochs = list[Progress]()
     model = fit_recurrent(sample, kind, 4, report=epochs.append)
     assert len(epochs) < MOST_EPOCHS / 2
     assert (

@@ -117,7 +117,8 @@ def test_steps_are_damped_by_a_share_of_the_mean_diagonal(monkeypatch: pytest.Mo
     """By hand: JᵀJ has the diagonal (4, 16), of which a tenth of the mean is 1."""
     problem = _Problem(random_wfa(1, 1, 0), valued(np.arange(7.0), 2))
     squares = _LeastSquares(problem, 7, 0.0)
-    J, residuals = torch.diag(torch.tensor([2.0, 4.0], dtype=torch.float64)), torch.ones(1, 2)
+    J = torch.diag(torch.tensor([2.0, 4.0], dtype=torch.float64))
+    residuals = torch.ones(1, 2)
     monkeypatch.setattr(squares, "_jacobians", lambda vectors: J[None])
     monkeypatch.setattr(squares, "_all_residuals", lambda vectors: residuals.double())
     steps = squares._steps(torch.zeros(1, 2), torch.tensor([0.1], dtype=torch.float64))
@@ -126,7 +127,8 @@ def test_steps_are_damped_by_a_share_of_the_mean_diagonal(monkeypatch: pytest.Mo
 
 def test_as_many_random_models_are_tried_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "STARTS_PER_BATCH", 2)
-    drawn, random = [], _Problem.random
+    drawn = []
+    random = _Problem.random
 
     def noted(problem: _Problem, number: int, generator: torch.Generator) -> torch.Tensor:
         drawn.append(number)
@@ -194,7 +196,8 @@ def test_equal_seeds_give_equal_models() -> None:
 
 
 def test_what_can_not_be_refined_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, strings = random_wfa(2, 2, 0), valued(np.arange(7.0), 2)
+    model = random_wfa(2, 2, 0)
+    strings = valued(np.arange(7.0), 2)
     for name in ("restarts", "iterations"):
         with pytest.raises(RecipeError, match=f"{name} must be at least 0; got -1"):
             refine_values(model, strings, **{name: -1})

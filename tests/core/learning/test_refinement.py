@@ -172,7 +172,8 @@ def test_the_loss_on_the_rows_is_that_of_the_rows() -> None:
     largest = np.abs(V).argmax(axis=1)
     V *= np.sign(V[np.arange(3), largest])[:, None]  # as `truncated_svd` has the signs
     states = model.states(hankel.basis.prefix_tree)[hankel.basis.prefix_tree.ends]
-    error, norm = 0.0, 0.0
+    error = 0.0
+    norm = 0.0
     dense = hankel.matrix.toarray()
     for row, state in enumerate(states):
         following = [
@@ -198,7 +199,8 @@ def test_the_gradient_on_the_rows_is_that_of_finite_differences(
     options = learning_of(learner, 3, **fields)
     steps = options.two_steps(hankel, None, FitCache(), silent, never).steps
     rows = _RolledOutRows(hankel, steps)
-    slope, directions = 0.0, [rng.normal(size=layer.shape) for layer in rows.parameters]
+    slope = 0.0
+    directions = [rng.normal(size=layer.shape) for layer in rows.parameters]
     for gradient, way in zip(rows.loss()[1], directions, strict=True):
         slope += np.vdot(gradient, way)
 
@@ -318,7 +320,8 @@ def test_states_that_are_0_stay_0_in_balanced_coordinates(rank: int) -> None:
     model = fit(counted("SP", "string", "row"), learner="SP", rank=rank).model
     start = _as_distribution(model, DATA.train)
     words = DATA.test.sample.words
-    weights, before = _balanced(start, DATA.train).weights(words), start.weights(words)
+    weights = _balanced(start, DATA.train).weights(words)
+    before = start.weights(words)
     assert ((weights == 0) == (before == 0)).all() and (before == 0).any() and (before != 0).any()
     np.testing.assert_allclose(weights, before, rtol=1e-9)
 
@@ -334,7 +337,8 @@ def test_the_model_of_an_epoch_is_an_average() -> None:
     """The first step of Adam has the size of the learning rate in every parameter; the first
     average is halfway.
     """
-    rate, averages = 0.01, list[np.ndarray]()
+    rate = 0.01
+    averages = list[np.ndarray]()
     options = learning_of(
         "SP",
         2,

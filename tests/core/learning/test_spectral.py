@@ -153,8 +153,10 @@ def test_learning_from_a_sample_by_hand() -> None:
 # 67 distinct test words; the true model has 2.464. They were computed where rounding left some
 # 1e-30 of a weight of 0. The exact scores are ∞; a floor of 1e-30 stands for that here.
 RANKS = (5, 8, 10, 15, 20)
-KNOWN_PAUTO, KNOWN_TRUE = (7.569, 7.337, 7.258, 7.239, 7.239), 7.239
-KNOWN_DISTINCT, KNOWN_TRUE_DISTINCT = (9.294, 4.580, 3.279, 2.466, 2.465), 2.464
+KNOWN_PAUTO = (7.569, 7.337, 7.258, 7.239, 7.239)
+KNOWN_TRUE = 7.239
+KNOWN_DISTINCT = (9.294, 4.580, 3.279, 2.466, 2.465)
+KNOWN_TRUE_DISTINCT = 2.464
 KNOWN_WER = {5: 0.433, 10: 0.436, 20: 0.350}
 ROUNDING = 0.001  # of a difference of two figures with three digits
 LEFT_BY_ROUNDING = 1e-30
@@ -249,7 +251,8 @@ def test_parts_that_share_no_entry_stay_apart(seed: int) -> None:
         turn @ np.diag([3.0, 2.0, 2.0]) @ turn.T,
     ]
     whole = block_diag(*blocks)
-    rows, columns = rng.permutation(10), rng.permutation(11)
+    rows = rng.permutation(10)
+    columns = rng.permutation(11)
     svd = truncated_svd(sparse.csr_array(whole[rows][:, columns]), 10)
     np.testing.assert_allclose(
         (svd.left * svd.singular_values) @ svd.right.T, whole[rows][:, columns], atol=1e-12
@@ -272,7 +275,8 @@ def test_no_map_leads_from_a_part_to_another_without_a_prefix_that_does() -> Non
     svd = spectral.hankel_svd(hankel, 12)
     model = fit_linear_maps(hankel, svd, 12)
     # which parts the row of each prefix has, shape (num_rows, num_parts)
-    rows, parts = hankel.matrix @ svd.right != 0, np.unique(svd.parts)
+    rows = hankel.matrix @ svd.right != 0
+    parts = np.unique(svd.parts)
     has = np.stack([rows[:, svd.parts == part].any(axis=1) for part in parts], axis=1).astype(int)
     assert len(parts) > 3
     for symbol, after in enumerate(hankel.shifted.T):
@@ -328,7 +332,8 @@ def test_a_basis_without_whole_strings_is_told(
     prefixes: list[str], suffixes: list[str], empty: str
 ) -> None:
     sample = as_sample(["abc", "abd", "abc", "bcd"])
-    rows, columns = as_words(prefixes, sample.alphabet), as_words(suffixes, sample.alphabet)
+    rows = as_words(prefixes, sample.alphabet)
+    columns = as_words(suffixes, sample.alphabet)
     learned = fit(
         estimate_hankel(sample, Basis(rows, columns, sample.num_symbols, sample.alphabet)),
         "SP",

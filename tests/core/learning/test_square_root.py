@@ -29,7 +29,8 @@ def words(longest: int) -> Words:
     )
 
 
-BASIS, LONG = Basis(words(4), words(4), 2), words(8)
+BASIS = Basis(words(4), words(4), 2)
+LONG = words(8)
 
 
 def symmetric_square(model: WFA) -> WFA:
@@ -77,7 +78,8 @@ def test_the_root_of_two_states_by_hand() -> None:
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 5))
 def test_the_root_does_not_depend_on_coordinates(seed: int, k: int) -> None:
     f = random_wfa(k, 2, seed)
-    square, rng = symmetric_square(f), np.random.default_rng(seed)
+    square = symmetric_square(f)
+    rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.normal(size=(square.num_states, square.num_states)))[0]
     turned = WFA(
         square.initial @ turn, turn.T @ square.transitions @ turn, turn.T @ square.termination
@@ -100,7 +102,8 @@ def test_values_of_a_square_are_learned_without_random_starts(
     learner: str, hidden: tuple[int, ...]
 ) -> None:
     f = random_wfa(4, 2, seed=3)
-    known, unseen = words(9), words(10)
+    known = words(9)
+    unseen = words(10)
     values = ValuedStrings(known, f.weights(known) ** 2, Alphabet.numbered(2))
     fields = {"hidden": hidden, **AS_IN_THE_PAPER, "epochs_factorisation": 5}
     options = VALUE_LEARNERS[learner].adapted(fields, rank=4, refine="values", restarts=0)

@@ -46,13 +46,16 @@ def steps_of(options: Any, start: int = 0) -> Steps:
 def relative_error(hankel: HankelMatrix, steps: Steps) -> float:
     """Σ ‖φ'(G_u(α₀)) − H_u‖² / ‖H‖² over P', one prefix at a time."""
     tanh = [np.tanh if nonlinear else np.asarray for nonlinear in steps.nonlinear]
-    prefixes, shifted = list(hankel.basis.prefixes), hankel.shifted
+    prefixes = list(hankel.basis.prefixes)
+    shifted = hankel.shifted
     rows = {(): 0} | {
         (*u, symbol): int(shifted[row, symbol])
         for row, u in enumerate(prefixes)
         for symbol in range(2)
     }
-    H, wrong, norm = hankel.matrix.toarray(), 0.0, 0.0
+    H = hankel.matrix.toarray()
+    wrong = 0.0
+    norm = 0.0
     for word, row in rows.items():
         state = steps.initial
         for symbol in word:
@@ -126,7 +129,8 @@ def test_validation_strings_choose_among_the_starts_near_the_best() -> None:
 
 def test_a_start_that_is_far_off_the_rows_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few bits it has: they say nothing about the weights of strings."""
-    errors, bits = iter([0.1, 0.14, 0.2]), iter([2.0, 1.5, 1.0])
+    errors = iter([0.1, 0.14, 0.2])
+    bits = iter([2.0, 1.5, 1.0])
     path = "nlwfa_core.learning.two_steps"
     monkeypatch.setattr(f"{path}.rolled_out_error", lambda hankel, steps: next(errors))
     monkeypatch.setattr(f"{path}._bits", lambda hankel, steps, validation: next(bits))
@@ -141,10 +145,8 @@ def test_all_starts_but_the_first_begin_at_random_weights() -> None:
 
 
 def test_one_start_is_the_seeds_own() -> None:
-    one, first = (
-        fit(HANKEL, "both.non", rank=3, starts=1, **SHORT),
-        steps_of(learning_of("both.non", 3, **SHORT)),
-    )
+    one = fit(HANKEL, "both.non", rank=3, starts=1, **SHORT)
+    first = steps_of(learning_of("both.non", 3, **SHORT))
     assert one.report.start_errors == () and {
         (log.start, log.starts) for log in one.report.logs
     } == {(1, 1)}
@@ -161,7 +163,8 @@ def test_a_cache_changes_nothing() -> None:
     cache = FitCache()
     for learner in ("tran.non", "both.non", "fac.non", "tran.non"):
         options = learning_of(learner, 2, starts=2, **SHORT)
-        with_cache, without = fit(HANKEL, options, cache=cache), fit(HANKEL, options)
+        with_cache = fit(HANKEL, options, cache=cache)
+        without = fit(HANKEL, options)
         np.testing.assert_array_equal(with_cache.model.transitions[0], without.model.transitions[0])
 
 

@@ -23,7 +23,8 @@ from tests.core.records import AS_IN_THE_PAPER, learning_of
 from tests.references import PARITY, closure_words, full_basis, ring
 
 RNG = np.random.default_rng(0)
-LATENT, SHIFTED = np.tanh(RNG.normal(size=(9, 2))), RNG.integers(0, 9, size=(5, 3)).astype(np.int32)
+LATENT = np.tanh(RNG.normal(size=(9, 2)))
+SHIFTED = RNG.integers(0, 9, size=(5, 3)).astype(np.int32)
 
 
 def as_written(layers: tuple[np.ndarray, ...], nonlinear: bool) -> float:
@@ -77,7 +78,8 @@ def test_symbols_trained_together_are_trained_apart(
     ]
     E, F = (torch.tensor(layer[0], requires_grad=True) for layer in first)
     optimizer = torch.optim.Adamax([E, F], lr=0.01)
-    Z, targets = torch.tensor(LATENT[:5]), torch.tensor(LATENT[SHIFTED[:, 0]])
+    Z = torch.tensor(LATENT[:5])
+    targets = torch.tensor(LATENT[SHIFTED[:, 0]])
     norm = (LATENT[SHIFTED] ** 2).sum()
     for _ in range(30):
         optimizer.zero_grad()

@@ -242,7 +242,8 @@ def test_scores_of_the_uniform_model() -> None:
 @example("unreachable", 0)
 def test_sums_over_continuations_and_conversions(kind: str, seed: int) -> None:
     model = automaton(kind, seed)
-    own, words = exact_of(model), strings("drawn", model.num_symbols, seed)
+    own = exact_of(model)
+    words = strings("drawn", model.num_symbols, seed)
     given_words = Words.of(words)
     size = (
         float(np.abs(own.prefix.initial) @ np.abs(own.prefix.termination))
@@ -339,8 +340,10 @@ def test_the_command_prints_the_same_scores(
     ]
     assert main([*command, *known]) == 0
     printed = json.loads(capsys.readouterr().out)
-    own, true = exact_of(model), exact_of(truth)
-    outputs, target = [own.weight(word) for word in rows], [true.weight(word) for word in rows]
+    own = exact_of(model)
+    true = exact_of(truth)
+    outputs = [own.weight(word) for word in rows]
+    target = [true.weight(word) for word in rows]
     expected: dict[str, float | None] = dict(exact.string_scores(rows, outputs, target))
     expected["rmse"] = exact.root_mean_square(
         outputs, [value / 7 for value in target] if solved else target

@@ -90,7 +90,8 @@ def test_an_hmm_has_hmmlearns_aic_and_bic(num_states: int, num_symbols: int) -> 
     ours = model.automaton(0)
     words = sample_words(ours, 30, seed=0, max_length=1000)
     theirs = CategoricalHMM(num_states, n_features=num_symbols + 1)
-    theirs.startprob_, theirs.transmat_ = model.initial[0], model.moves[0]
+    theirs.startprob_ = model.initial[0]
+    theirs.transmat_ = model.moves[0]
     theirs.emissionprob_ = np.vstack((model.emissions[0], model.termination)).T
     column = np.array([symbol for word in words for symbol in (*word, num_symbols)])[:, None]
     lengths = [len(word) + 1 for word in words]

@@ -71,7 +71,8 @@ def test_what_diverges_and_what_is_no_probability_is_told_in_words() -> None:
 
 
 def test_a_nonlinear_model_claims_no_total() -> None:
-    linear, written = diagnostics(COIN.wfa, evaluate(COIN.wfa, TEST)), as_nlwfa(COIN.wfa)
+    linear = diagnostics(COIN.wfa, evaluate(COIN.wfa, TEST))
+    written = as_nlwfa(COIN.wfa)
     health = diagnostics(written, evaluate(written, TEST))
     assert (health.total_mass, health.spectral_radius) == (None, None)
     assert (health.short_mass, health.short_length) == (

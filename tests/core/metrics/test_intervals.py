@@ -68,10 +68,8 @@ def test_the_estimates_are_the_scores(model: Model, kind: str, floor: float) -> 
     strings.
     """
     test = TEST_SETS[kind]()
-    scores, found = (
-        evaluate(model, test, floor),
-        intervals(string_scores(model, test, floor), num_resamples=39),
-    )
+    scores = evaluate(model, test, floor)
+    found = intervals(string_scores(model, test, floor), num_resamples=39)
     assert set(found) == {
         score.field for score in METRICS if getattr(scores, score.field) is not None
     }
@@ -153,7 +151,8 @@ def test_rates_are_resampled_by_whole_strings() -> None:
     loop counts.
     """
     few = Dyck().sample_words(60, seed=3)
-    right, lengths = [], []
+    right = []
+    lengths = []
     for word in few:
         guesses = [
             TRIGRAM.next_scores(trie := Trie.of(Words.of([word[:i]]), 2))[trie.ends[0]].argmax()
@@ -470,7 +469,8 @@ def test_beyond_the_end_of_the_transformation_an_interval_is_bias_corrected_only
 
 def test_the_interval_of_few_strings_is_at_least_that_of_scipys_t_test() -> None:
     values = np.array([0.5, 2.0, -1.0, 3.0, 1.5])
-    mean, error = float(values.mean()), float(values.std()) / np.sqrt(5)
+    mean = float(values.mean())
+    error = float(values.std()) / np.sqrt(5)
     # the resampled means have this mean and this standard deviation
     resampled = np.array([mean - error, mean + error])
     found = module._at_least_students(Interval(mean, mean, mean, 0.0), resampled, 5, 0.95)
@@ -482,7 +482,8 @@ def test_the_interval_of_few_strings_is_at_least_that_of_scipys_t_test() -> None
 def test_rounding_errors_are_no_difference() -> None:
     """The same function in another basis: its scores differ in the last digits."""
     rng = np.random.default_rng(0)
-    wfa, basis = ring(3), rng.normal(size=(3, 3))
+    wfa = ring(3)
+    basis = rng.normal(size=(3, 3))
     inverse = np.linalg.inv(basis)
     copy = WFA(wfa.initial @ inverse, basis @ wfa.transitions @ inverse, basis @ wfa.termination)
     alphabet = Alphabet(("a", "b"))
@@ -511,7 +512,8 @@ def test_there_is_no_verdict_on_the_pautomac_score_without_the_truth() -> None:
         transitions = [share * np.eye(9, k=1) for share in shares]
         return WFA(np.eye(9)[0], np.stack(transitions), np.eye(9)[8])
 
-    truth, flat = of_eight([0.7, 0.1, 0.1, 0.1]), of_eight([0.25] * 4)
+    truth = of_eight([0.7, 0.1, 0.1, 0.1])
+    flat = of_eight([0.25] * 4)
     drawn = draw(truth, 300, seed=1)
     sample = Sample.of(drawn.words, Alphabet(tuple("abcd")), drawn.counts)
     for test in (
@@ -587,7 +589,8 @@ def test_the_benchmark_compares_as_the_library_does() -> None:
     (draws,) = resamples(few[0].counts, 499, 0)
     for field in design.fields:
         (gap,), (own,) = compared(one, other, distinct[None], draws, field)
-        theirs, alone = paired_differences(*few, 499)[field], intervals(few[0], 499)[field]
+        theirs = paired_differences(*few, 499)[field]
+        alone = intervals(few[0], 499)[field]
         assert gap == Interval(
             *(pytest.approx(end, abs=1e-12) for end in (theirs.estimate, theirs.low, theirs.high))
         )

@@ -64,7 +64,8 @@ def test_gains_over_strings_by_hand() -> None:
     """
     trie = Trie.of(Words.of([(0, 1), (0,), ()]), 2)
     scores = np.tile([1.0, 3.0, 2.0], (trie.num_nodes, 1))
-    second, third = 1 / np.log2(3), 1 / 2
+    second = 1 / np.log2(3)
+    third = 1 / 2
     expected = (2 * third + second + 1 + second + second) / 6
     assert score_next(scores, trie, np.array([1, 1, 1])).ndcg5 == pytest.approx(expected)
 
@@ -76,7 +77,8 @@ def test_the_truth_has_scores_of_its_own() -> None:
     score = one_prediction([2, 3, 1], [0.5, 0.3, 0.2])
     assert score.ndcg5_true == pytest.approx((0.4 + 0.5 / np.log2(3)) / (0.6 + 0.3 / np.log2(3)))
     assert score.ndcg5 == pytest.approx(1 / 2)  # the end followed, and is third
-    p, q = np.array([0.5, 0.3, 0.2]), np.array([2, 3, 1]) / 6
+    p = np.array([0.5, 0.3, 0.2])
+    q = np.array([2, 3, 1]) / 6
     assert score.next_kl == pytest.approx(rel_entr(p, q).sum() / np.log(2))
 
 
@@ -117,7 +119,8 @@ def test_the_true_model_is_at_no_distance_from_itself(model: Model) -> None:
     )
     alphabet = ALPHABET if isinstance(model, Dyck) else Alphabet(("a", "b"))
     test = TestSet.as_drawn(words, model.weights(words), Sample.of(words, alphabet), model)
-    own, other = evaluate(model, test), evaluate(Uniform(2), test)
+    own = evaluate(model, test)
+    other = evaluate(Uniform(2), test)
     assert (own.kl, own.total_variation, own.rmse) == (0, 0, 0)
     assert own.ndcg5_true == pytest.approx(1) and own.next_kl == pytest.approx(0, abs=1e-12)
     assert other.ndcg5_true is not None and other.ndcg5_true <= 1

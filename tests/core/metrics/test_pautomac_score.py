@@ -27,7 +27,8 @@ from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 
 positive = st.lists(st.floats(1e-6, 1), min_size=2, max_size=8).map(np.array)
 # Half the mass on a word that is given −¼; the rest is given ¾ and 0.
-OUTPUTS, TARGET = np.array([-0.25, 0.75, 0.0]), np.array([0.5, 0.5, 0.0])
+OUTPUTS = np.array([-0.25, 0.75, 0.0])
+TARGET = np.array([0.5, 0.5, 0.0])
 SUBSTITUTES = np.array([0.25, 0.5, 1.0])
 
 
@@ -130,9 +131,11 @@ def test_distances_keep_their_identities(target: FloatArray, data: st.DataObject
     outputs = np.array(
         data.draw(st.lists(st.floats(1e-6, 1), min_size=len(target), max_size=len(target)))
     )
-    same, gap = divergence(target, target), divergence(outputs, target)
+    same = divergence(target, target)
+    gap = divergence(outputs, target)
     assert (same.kl, same.total_variation) == (0, 0)
-    p, q = target / target.sum(), outputs / outputs.sum()
+    p = target / target.sum()
+    q = outputs / outputs.sum()
     assert gap.kl == pytest.approx(rel_entr(p, q).sum() / np.log(2), abs=1e-9)  # scipy's
     assert 0 <= gap.total_variation <= 1
     assert gap.total_variation <= np.sqrt(gap.kl * np.log(2) / 2) + 1e-7  # Pinsker
@@ -143,7 +146,9 @@ def test_distances_keep_their_identities(target: FloatArray, data: st.DataObject
 
 def test_total_variation_is_over_distinct_words_and_kl_over_the_words_as_drawn() -> None:
     """P is (1/2, 1/4, 1/4), Q (1/4, 1/4, 1/2). The first word is drawn three times."""
-    P, Q, distinct = np.array([2.0, 2, 2, 1, 1]), np.array([1.0, 1, 1, 1, 2]), np.array([0, 3, 4])
+    P = np.array([2.0, 2, 2, 1, 1])
+    Q = np.array([1.0, 1, 1, 1, 2])
+    distinct = np.array([0, 3, 4])
     found = divergence(Q, P, distinct=distinct)
     assert found.total_variation == 0.25
     assert (
@@ -177,7 +182,9 @@ def test_distances_at_the_edges() -> None:
 
 
 def test_an_output_that_is_infinite_has_a_score_by_its_logarithm_under_abs_alone() -> None:
-    outputs, target, logs = np.array([np.inf, 1.0]), np.array([0.5, 0.5]), np.array([2000.0, 0.0])
+    outputs = np.array([np.inf, 1.0])
+    target = np.array([0.5, 0.5])
+    logs = np.array([2000.0, 0.0])
     score = pautomac_score(outputs, target, log2_outputs=logs)
     assert (score.log2, score.num_nonfinite) == (pytest.approx(1000.0), 0)
     for convention in sorted(CONVENTIONS.keys() - {"abs"}):

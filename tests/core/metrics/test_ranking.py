@@ -125,7 +125,8 @@ def test_the_number_of_ranks() -> None:
 @given(WORDS, st.integers(1, 200))
 def test_batches_change_nothing(rows: list[list[int]], scores_at_once: int) -> None:
     """Each prefix alone, all together, and in batches of common prefixes."""
-    model, words = random_automaton(4, 3, 0), Words.of(rows)
+    model = random_automaton(4, 3, 0)
+    words = Words.of(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "SCORES_AT_ONCE", scores_at_once)
         ranking = rank_next(model, words)

@@ -294,7 +294,8 @@ def test_weights_that_follow_from_next_symbols_are_the_models_own(model: Model) 
     """
     words = Words.of([(0, 1), (), (0, 1), (1, 1, 0), (0,)])
     test = TestSet.as_drawn(words, np.arange(1.0, 6.0), Sample.of(words, AB))
-    shared, outputs = evaluate(model, test), model.weights(words)
+    shared = evaluate(model, test)
+    outputs = model.weights(words)
     assert shared.log2_pauto == pytest.approx(pautomac_score(outputs, test.target).log2, rel=1e-9)
     assert (shared.num_zero, shared.num_negative) == (
         int((outputs == 0).sum()),

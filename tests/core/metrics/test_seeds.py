@@ -52,7 +52,8 @@ def test_a_spread_counts_every_value(scores: list[float]) -> None:
 
 
 def test_the_t_interval_is_that_of_scipy() -> None:
-    first, second = [0.41, 0.38, 0.44, 0.40, 0.39], [0.37, 0.36, 0.45, 0.35, 0.33]
+    first = [0.41, 0.38, 0.44, 0.40, 0.39]
+    second = [0.37, 0.36, 0.45, 0.35, 0.33]
     theirs = stats.ttest_rel(first, second).confidence_interval(0.95)
     ours = paired_t_interval(first, second)
     assert (ours.low, ours.high) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
@@ -81,7 +82,8 @@ def test_the_signed_rank_interval_holds_the_shifts_that_the_test_does_not_reject
         gaps = [value - shift for value in values]
         pairs = [(gaps[i] + gaps[j]) / 2 for i in range(number) for j in range(i, number)]
         # Tukey: the sums of ranks
-        above, below = sum(pair > 0 for pair in pairs), sum(pair < 0 for pair in pairs)
+        above = sum(pair > 0 for pair in pairs)
+        below = sum(pair < 0 for pair in pairs)
         rejected = sum(total <= min(above, below) for total in sums) / 2**number <= 0.025
         assert rejected == (not found.low <= shift <= found.high)
 

@@ -81,7 +81,8 @@ def arrays(seed: int, num_states: int, rank: int, scale: float = 0.4) -> WFA:
     transitions[:, rank:, rank:] = 0.3 * rng.normal(size=(2, num_states - rank, num_states - rank))
     # seen from the states, but worth nothing
     transitions[:, :rank, rank:] = rng.normal(size=(2, rank, num_states - rank))
-    initial, termination = np.zeros(num_states), np.zeros(num_states)
+    initial = np.zeros(num_states)
+    termination = np.zeros(num_states)
     initial[:rank], termination[:rank] = rng.normal(size=rank), rng.normal(size=rank)
     return WFA(initial @ basis.T, basis @ transitions @ basis.T, basis @ termination)
 
@@ -92,7 +93,8 @@ automata = st.builds(arrays, st.integers(0, 10_000), st.integers(3, 6), st.integ
 @settings(max_examples=25)
 @given(automata, automata, st.floats(-3, 3))
 def test_sums_and_products_are_those_of_the_values(left: WFA, right: WFA, number: float) -> None:
-    f, g = values(left), values(right)
+    f = values(left)
+    g = values(right)
     assert close(values(left + right), f + g, f, g) and close(values(left - right), f - g, f, g)
     assert close(values(left * right), f * g) and close(values(number * left), number * f)
     assert close(values(np.float64(number) * left), number * f)
@@ -139,7 +141,8 @@ def test_states_on_no_path_are_removed() -> None:
 
 def test_norm_and_distance_are_sums_over_all_strings() -> None:
     """All strings up to length 12; the rest is below 1e-7 of the sum."""
-    f, g = arrays(1, 4, 3), arrays(2, 5, 2)
+    f = arrays(1, 4, 3)
+    g = arrays(2, 5, 2)
     for wfa, weights in ((f, values(f, LONG)), (f - g, values(f, LONG) - values(g, LONG))):
         assert norm(wfa) == pytest.approx(np.sqrt((weights**2).sum()), rel=1e-6)
     assert distance(f, g) == pytest.approx(norm(f - g)) and distance(f, f) == 0
@@ -173,9 +176,11 @@ def test_functions_whose_squares_have_no_sum_may_be_near_each_other() -> None:
 
 
 def test_relative_entropy_is_the_sum_over_all_strings() -> None:
-    p, q = DETERMINISTIC, WFA([1, 0], [[[0.3, 0], [0, 0.1]], [[0, 0.1], [0.2, 0]]], [0.6, 0.7])
+    p = DETERMINISTIC
+    q = WFA([1, 0], [[[0.3, 0], [0, 0.1]], [[0, 0.1], [0.2, 0]]], [0.6, 0.7])
     assert p.total_weight() == pytest.approx(1)
-    weights, others = values(p, LONG), values(q, LONG)
+    weights = values(p, LONG)
+    others = values(q, LONG)
     assert relative_entropy(p, q) == pytest.approx(
         (weights * np.log2(weights / others)).sum(), rel=1e-3
     )
@@ -206,7 +211,8 @@ def test_the_canonical_form_is_balanced_and_has_the_singular_values_of_hankel(se
     form, singular_values = singular_value_automaton(wfa)
     assert close(values(form), values(wfa)) and (form.initial >= -1e-12).all()
     for one in (form, reverse(form)):
-        level, gramian = [one.termination], np.zeros((3, 3))
+        level = [one.termination]
+        gramian = np.zeros((3, 3))
         for _ in range(11):
             gramian += sum(np.outer(vector, vector) for vector in level)
             level = [A @ vector for vector in level for A in one.transitions]

@@ -39,7 +39,8 @@ def test_axes_beyond_the_dimensions_are_zero() -> None:
 
 
 def test_the_turn_is_scipys() -> None:
-    points, target = RNG.normal(size=(20, 2)), RNG.normal(size=(20, 2))
+    points = RNG.normal(size=(20, 2))
+    target = RNG.normal(size=(20, 2))
     turn, similarity = aligning_turn(points, target)
     expected, sizes = orthogonal_procrustes(points, target)
     np.testing.assert_allclose(turn, expected)

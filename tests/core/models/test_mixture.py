@@ -112,12 +112,11 @@ def test_weights_and_next_symbols_of_a_mixture_are_weighted_sums(
 
 
 def test_a_direct_sum_and_a_mixture_of_the_same_automata_agree() -> None:
-    automaton, other = (
-        mixture([COIN, TURNS], [0.4, 0.6]),
-        Mixture((COIN, TURNS), np.array([0.4, 0.6]), alphabet=AB),
-    )
+    automaton = mixture([COIN, TURNS], [0.4, 0.6])
+    other = Mixture((COIN, TURNS), np.array([0.4, 0.6]), alphabet=AB)
     test = TestSet.as_drawn(TRAIN.words, COIN.weights(TRAIN.words), TRAIN)
-    ours, theirs = evaluate(other, test), evaluate(automaton, test)
+    ours = evaluate(other, test)
+    theirs = evaluate(automaton, test)
     assert (ours.log2_pauto, ours.bits_per_symbol) == pytest.approx(
         (theirs.log2_pauto, theirs.bits_per_symbol), rel=1e-12
     )
@@ -164,7 +163,8 @@ def test_a_mixture_by_symbol_is_a_distribution(
     trie = Trie.of(WORDS, 2)
     scores = both.next_scores(trie)
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
-    weights, longest = both.weights(WORDS), WORDS.lengths == 5
+    weights = both.weights(WORDS)
+    longest = WORDS.lengths == 5
     beyond = (
         weights[longest] / scores[trie.ends][longest, -1] * (1 - scores[trie.ends][longest, -1])
     )
@@ -227,9 +227,11 @@ def test_influences_are_the_probabilities_of_the_drawer() -> None:
     other = WFA([1.0], [[[0.6]], [[0.1]]], [0.3], AB)
     trie = Trie.of(Words.of([(0, 0, 1), (0,) * 3000]), 2)
     both = Mixture((COIN, other), np.array([0.2, 0.8]), alphabet=AB)
-    nodes, prefixes = [0, *trie.paths[:4].tolist()], [(0, 0), (0, 0), (1, 0), (2, 0), (2, 1)]
+    nodes = [0, *trie.paths[:4].tolist()]
+    prefixes = [(0, 0), (0, 0), (1, 0), (2, 0), (2, 1)]
     for node, (i, j) in zip(nodes, prefixes, strict=True):
-        one, two = 0.2 * 0.3**i * 0.5**j, 0.8 * 0.6**i * 0.1**j
+        one = 0.2 * 0.3**i * 0.5**j
+        two = 0.8 * 0.6**i * 0.1**j
         assert both.influences(trie)[node].tolist() == pytest.approx(
             [one / (one + two), two / (one + two)], rel=1e-9
         )
@@ -255,7 +257,8 @@ def test_em_finds_the_weights_with_the_largest_likelihood(
     rows: list[tuple[float, float]], seed: int
 ) -> None:
     """Against a search on the line between two models."""
-    chances, counts = np.array(rows), np.random.default_rng(seed).integers(1, 9, len(rows))
+    chances = np.array(rows)
+    counts = np.random.default_rng(seed).integers(1, 9, len(rows))
 
     def loss(share: float) -> float:
         return -float(counts @ np.log(chances @ [share, 1 - share]))
@@ -346,10 +349,8 @@ def test_a_direct_sum_has_at_most_the_numbers_of_an_automaton(
 
 
 def test_impossible_mixtures_are_refused() -> None:
-    other, swapped = (
-        WFA([1.0], [[[0.5]]], [0.5]),
-        WFA([1.0], [[[0.3]], [[0.5]]], [0.2], Alphabet(("b", "a"))),
-    )
+    other = WFA([1.0], [[[0.5]]], [0.5])
+    swapped = WFA([1.0], [[[0.3]], [[0.5]]], [0.2], Alphabet(("b", "a")))
     cases: tuple[tuple[list[WFA], list[float] | None, str], ...] = (
         ([], None, "a mixture needs at least one model; got none"),
         ([COIN, TURNS], [1.0], "a mixture of 2 models needs as many weights"),
@@ -372,7 +373,8 @@ def test_a_model_of_weight_0_does_not_matter() -> None:
     """Even where its weights overflow, or are so large that the others' would be lost beside
     them.
     """
-    small, huge = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2.0]]], [1.0])
+    small = WFA([1], [[[0.5]]], [0.5])
+    huge = WFA([1], [[[2.0]]], [1.0])
     words = Words.of([(0,) * 3000])
     for level in ("string", "symbol"):
         mixed = Mixture((small, huge), np.array([1.0, 0.0]), level=level)
@@ -386,7 +388,8 @@ def test_a_model_of_weight_0_does_not_matter() -> None:
 
 
 def test_a_negative_weight_that_is_too_small_for_a_float_counts_as_0() -> None:
-    negative, positive = WFA([-1], [[[0.5]]], [0.5]), WFA([1], [[[0.4]]], [0.6])
+    negative = WFA([-1], [[[0.5]]], [0.5])
+    positive = WFA([1], [[[0.4]]], [0.6])
     for length in (5, 3000):
         _, weights = fit_mixture(
             [negative, positive], Sample.of(Words.of([(0,) * length]), Alphabet(("a",)))

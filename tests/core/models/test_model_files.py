@@ -644,7 +644,8 @@ def test_what_is_saved_comes_back(
             except (OverflowError, ValueError):  # nan has no integer
                 return np.zeros(shape)
 
-    k, num_symbols = data.draw(st.integers(0, 2)), data.draw(st.integers(1, 2))
+    k = data.draw(st.integers(0, 2))
+    num_symbols = data.draw(st.integers(1, 2))
     symbols = data.draw(st.lists(TEXTS, min_size=1, max_size=2, unique=True))
     folder = tmp_path_factory.mktemp("model") / "m"
     try:

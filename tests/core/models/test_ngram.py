@@ -48,11 +48,9 @@ def test_a_bigram_by_hand() -> None:
     np.testing.assert_allclose(
         NGram.fit(sample, 1).next_scores(trie), [[3 / 8, 2 / 8, 3 / 8]] * 3, rtol=1e-14
     )
-    begin, after_a, after_b = (
-        [19 / 24, 2 / 24, 3 / 24],
-        [6 / 32, 12 / 32, 14 / 32],
-        [3 / 16, 2 / 16, 11 / 16],
-    )
+    begin = [19 / 24, 2 / 24, 3 / 24]
+    after_a = [6 / 32, 12 / 32, 14 / 32]
+    after_b = [3 / 16, 2 / 16, 11 / 16]
     bigram = NGram.fit(sample, 2)
     np.testing.assert_allclose(bigram.next_scores(trie), [begin, after_a, after_b], rtol=1e-14)
     assert bigram.weights(Words.of([(0, 1)]))[0] == pytest.approx(19 / 24 * 12 / 32 * 11 / 16)

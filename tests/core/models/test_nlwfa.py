@@ -158,7 +158,8 @@ def test_what_steps_together_changes_nothing(few: int, model: NLWFA, data: st.Da
 
 @pytest.mark.parametrize("reference", REFERENCES, ids=repr)
 def test_linear_maps_give_the_wfa(reference: Reference) -> None:
-    model, wfa = as_nlwfa(reference.wfa), reference.wfa
+    model = as_nlwfa(reference.wfa)
+    wfa = reference.wfa
     words = all_words(wfa.num_symbols, 5)
     trie = Trie.of(words, wfa.num_symbols)
     np.testing.assert_allclose(model.weights(words), wfa.weights(words), rtol=1e-14)

@@ -80,7 +80,8 @@ def test_a_reading_says_how_many_outputs_it_needs(reading: StringReading, num_ou
 
 @pytest.mark.parametrize(("link", "apply"), [("identity", np.asarray), ("square", np.square)])
 def test_numbers_by_definition(link: str, apply: np.ufunc) -> None:
-    word, trie = (0, 1), Trie.of(Words.of([(0, 1)]), 2)
+    word = (0, 1)
+    trie = Trie.of(Words.of([(0, 1)]), 2)
     model = network(StringReading(link), 4)
     state = np.tanh(np.tanh(model.initial @ model.transitions[0][0]) @ model.transitions[0][1])
     longer = np.tanh(state @ model.transitions[0][1])
@@ -91,10 +92,8 @@ def test_numbers_by_definition(link: str, apply: np.ufunc) -> None:
 
     model = network(BoundaryReading(link), 1)
     state = np.tanh(np.tanh(model.initial @ model.transitions[0][0]) @ model.transitions[0][1])
-    ended, longer = (
-        np.tanh(state @ model.transitions[0][2]),
-        np.tanh(state @ model.transitions[0][1]),
-    )
+    ended = np.tanh(state @ model.transitions[0][2])
+    longer = np.tanh(state @ model.transitions[0][1])
     scores = model.next_scores(trie)[trie.ends][0]
     assert model.weights(Words.of([word]))[0] == pytest.approx(apply(ended @ model.output[:, 0]))
     assert scores[2] == pytest.approx(apply(ended @ model.output[:, 0]))

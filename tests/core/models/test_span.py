@@ -24,7 +24,8 @@ def exact(wfa: WFA) -> ExactWFA:
 
 def sparse_automaton(rng: np.random.Generator) -> WFA:
     """Two to eight states, one to three symbols; a third of them with negative weights."""
-    num_states, num_symbols = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+    num_states = int(rng.integers(2, 9))
+    num_symbols = int(rng.integers(1, 4))
     density = rng.choice([0.15, 0.25, 0.4, 0.6])
     least = -4 if rng.random() < 1 / 3 else 1
 

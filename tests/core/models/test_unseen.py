@@ -16,7 +16,8 @@ from nlwfa_core.models.mixture import mixture
 from nlwfa_core.models.unseen import WithUnseen, extended
 from nlwfa_core.strings.trie import Trie
 
-AB, ABC = Alphabet(("a", "b")), Alphabet(("a", "b", "c"))
+AB = Alphabet(("a", "b"))
+ABC = Alphabet(("a", "b", "c"))
 COIN = WFA([1.0, 0.0], [[[0.3, 0.1], [0.0, 0.2]], [[0.2, 0.1], [0.3, 0.1]]], [0.3, 0.4], AB)
 # The same automaton, which has a third symbol with no arcs.
 WIDE = WFA(
@@ -33,7 +34,8 @@ def test_an_unknown_symbol_is_one_without_arcs(rows: list[str]) -> None:
     matrix 0.
     """
     test = as_sample(rows, ABC)
-    narrow, wide = evaluate(COIN, test), evaluate(WIDE, test)
+    narrow = evaluate(COIN, test)
+    wide = evaluate(WIDE, test)
     assert narrow.num_unknown == sum("c" in row for row in rows) and wide.num_unknown == 0
     for field in ("log2_pauto", "bits_per_symbol", "num_zero", "num_words", "num_impossible"):
         assert getattr(narrow, field) == pytest.approx(getattr(wide, field), nan_ok=True)

@@ -69,7 +69,8 @@ def test_prefix_weights_are_sums_over_continuations(model: WFA) -> None:
     words = all_words(model.num_symbols, 2)
     # f(uΣ*) = Σ_t α_u Aᵗ α∞, the sum of all continuations length by length
     states = np.stack([state_by_matrices(model, u) for u in words])
-    sums, power = np.zeros(len(words)), model.termination
+    sums = np.zeros(len(words))
+    power = model.termination
     for _ in range(3000):
         sums += states @ power
         power = model.summed_transitions @ power
@@ -266,7 +267,8 @@ def test_sums_rest_on_the_smallest_automaton_where_states_cancel(seed: int) -> N
 @pytest.mark.parametrize("growing", [0.5, 1.0])
 def test_a_difference_that_cancels_does_not_diverge(growing: float) -> None:
     """f + g − g is f, though Σ g = ∞."""
-    f, g = WFA([1], [[[0.25]], [[0.25]]], [0.5]), WFA([1], [[[growing]], [[growing]]], [1])
+    f = WFA([1], [[[0.25]], [[0.25]]], [0.5])
+    g = WFA([1], [[[growing]], [[growing]]], [1])
     wfa = f + g - g
     assert (
         g.total_weight() == np.inf
@@ -287,7 +289,8 @@ def test_a_distribution_that_hardly_ends_sums_to_1(end: float) -> None:
 
 
 def test_an_alphabet_renumbers_an_automaton() -> None:
-    ab, ba = Alphabet(("a", "b")), Alphabet(("b", "a"))
+    ab = Alphabet(("a", "b"))
+    ba = Alphabet(("b", "a"))
     wfa = WFA([1], [[[0.5]], [[0.25]]], [0.25], ab)
     assert (
         wfa.in_alphabet(ba)("ab") == wfa("ab") == 0.5 * 0.25 * 0.25

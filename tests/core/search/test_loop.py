@@ -69,7 +69,8 @@ def strings(number: int, seed: int) -> Sample:
     return Sample.of(drawn.words, AB, drawn.counts)
 
 
-TRAIN, TEST = strings(60, 0), strings(20_000, 1)
+TRAIN = strings(60, 0)
+TEST = strings(20_000, 1)
 LEARNED = search(TRAIN, budget=Budget(minutes=3, max_states=6))
 
 
@@ -84,7 +85,8 @@ def test_strings_that_were_held_out_are_learned_from_in_the_end() -> None:
     assert (LEARNED.num_train, LEARNED.num_validation, LEARNED.num_trained_on) == (48, 12, 60)
     train, validation = hold_out(TRAIN, 0)
     assert (train.num_strings, validation.num_strings) == (48, 12)
-    (part, _) = LEARNED.components[0], LEARNED.shares
+    part = LEARNED.components[0]
+    _ = LEARNED.shares
     if isinstance(part.recipe, EMRecipe):
         assert part.recipe.iterations_on_all > 0
 
@@ -172,7 +174,8 @@ def zipf(number: int, seed: int) -> Sample:
 
 @pytest.mark.parametrize("for_ranking", [False, True])
 def test_n_grams_are_part_of_the_model_only_if_they_may(tmp_path: Path, for_ranking: bool) -> None:
-    train, test = zipf(400, 1), zipf(400, 2)
+    train = zipf(400, 1)
+    test = zipf(400, 2)
     budget = Budget(minutes=0.03, max_states=3)
     automaton = search(train, budget=budget)
     assert isinstance(automaton.model, WFA) and all(
@@ -207,7 +210,9 @@ def test_an_lstm_is_part_of_the_model_only_if_it_may(
         "em.EMTrainings.largest": lambda self: 2,
     }.items():
         monkeypatch.setattr(f"nlwfa_core.search.families.{name}", value)
-    train, test = zipf(190, 1), zipf(400, 2)  # too few strings for NL-WFA
+    # too few strings for NL-WFA
+    train = zipf(190, 1)
+    test = zipf(400, 2)
     assert not any(
         isinstance(one.recipe, LSTMRecipe)
         for one in search(train, budget=Budget(max_states=10)).components
@@ -296,7 +301,8 @@ def test_prefixes_are_cut_from_the_strings() -> None:
 def test_merging_waits_for_em_unless_it_is_near_or_cheap() -> None:
     one = searching(TRAIN, Budget(minutes=1))
     state = one.state
-    merging, em = of(one, Merging), of(one, EMTrainings)
+    merging = of(one, Merging)
+    em = of(one, EMTrainings)
     assert not merging.may_help()  # the first merging has no result yet
     state.candidates.append(Candidate("PDFA", TRUTH, 1.0, 5.0, PDFATraining(2, 10)))
     assert merging.may_help()  # nothing else is known
@@ -321,7 +327,8 @@ def test_networks_wait_and_go_on_only_near_what_others_promise(
     )
     train = strings(1000, 7)
     one = searching(train, Budget(minutes=1, max_states=10))
-    state, networks = one.state, of(one, Networks)
+    state = one.state
+    networks = of(one, Networks)
     one._note_best()
     assert (
         networks.next_task([]) is None
@@ -362,7 +369,8 @@ def test_a_network_of_many_symbols_is_given_up_if_it_would_take_too_long(
     # the first of two passes of two networks, and of three passes over three times the strings
     assert share_of_a_pass(train) == pytest.approx(1 / (2 * 2 + 3 * 3))
     one = searching(train, Budget(minutes=5, clock="processor"))
-    state, networks = one.state, of(one, Networks)
+    state = one.state
+    networks = of(one, Networks)
     networks.teach(by_likelihood(4, 0), 0.0)
     assert not state.candidates and state.spent["both.non"] > 0
     networks.teach(by_likelihood(4, 0), 300.0)
@@ -390,7 +398,8 @@ def test_ranks_grow_where_fit_grows_them(
 def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
     """A minute: ranks that need up to nine seconds together do not wait."""
     one = searching(strings(1000, 7), Budget(minutes=1, max_states=5))
-    state, networks = one.state, of(one, Networks)
+    state = one.state
+    networks = of(one, Networks)
     task = networks.next_task([])
     assert task is not None and arguments(task) == (by_likelihood(1, 0), 9.0)
     assert networks.recipes is not None and networks.cache is not None
@@ -406,7 +415,8 @@ def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
     def trained(bits: float, total: float, last: float) -> None:
         path.stages.append(None)  # type: ignore[arg-type]
         networks.rank_bits.append(bits)
-        networks.seconds_of_ranks, networks.seconds_of_last_rank = total, last
+        networks.seconds_of_ranks = total
+        networks.seconds_of_last_rank = last
 
     trained(1.3, 1.0, 1.0)
     assert networks.next_task([]) is None  # behind a PFA of two states
@@ -436,8 +446,10 @@ def test_ranks_grow_at_once_while_they_are_cheap_and_not_behind() -> None:
 
 def test_a_rank_that_takes_too_long_is_tried_again_unless_it_is_the_first() -> None:
     one = searching(TRAIN, Budget(minutes=5, max_states=1))
-    state, networks = one.state, of(one, Networks)
-    networks.recipes, networks.cache = [by_likelihood(2, 0)], path_of_ranks(TRAIN, 0)
+    state = one.state
+    networks = of(one, Networks)
+    networks.recipes = [by_likelihood(2, 0)]
+    networks.cache = path_of_ranks(TRAIN, 0)
     networks.grow(by_likelihood(1, 0), 300.0)
     (part,) = state.candidates
     assert isinstance(part.recipe, Recipe) and part.seconds == state.spent["both.non"]
@@ -478,7 +490,8 @@ def test_lstms_follow_each_other_while_they_are_near_and_there_is_time() -> None
         ["LSTM"],
         False,
     )
-    state, lstm = one.state, of(one, LSTM)
+    state = one.state
+    lstm = of(one, LSTM)
     first = lstm.late_task()
     assert first is not None and first[0] == "LSTM" and not arguments(first) and lstm.begun == 1
     assert lstm.late_task() is None
@@ -525,7 +538,8 @@ def test_the_first_lstm_does_not_wait_when_nothing_else_is_left() -> None:
     state.candidates.append(Candidate("SP", TRUTH, 1.0, 1.0, PDFATraining(2, 10)))
     of(one, Networks).recipes = []
     assert of(one, LSTM).late_task() is None  # the other families come first
-    state.best, state.without_gain = 1.0, WITHOUT_GAIN
+    state.best = 1.0
+    state.without_gain = WITHOUT_GAIN
     task = one._next_task([])
     assert task is not None and task[0] == "LSTM" and one._next_task([]) is None
 
@@ -543,7 +557,8 @@ def test_the_first_lstm_does_not_wait_when_nothing_else_is_left() -> None:
 )
 def test_turns_make_no_difference(recipe: EMRecipe) -> None:
     trees = PrefixTree(TRAIN), PrefixTree(TEST)
-    once, turns = EMTraining(recipe), EMTraining(recipe)
+    once = EMTraining(recipe)
+    turns = EMTraining(recipe)
     once.advance(TRAIN, trees, 12)
     for number in (5, 1, 6):
         turns.advance(TRAIN, trees, number)
@@ -566,15 +581,14 @@ def test_an_over_relaxed_step_multiplies_by_a_power_of_the_m_step() -> None:
     after = PFAs(
         np.array([[0.8, 0.2]]), np.array([[[[0.1, 0.4], [0.2, 0.3]]]]), np.array([[0.5, 0.5]])
     )
-    one, three = over_relaxed(before, after, 1.0), over_relaxed(before, after, 3.0)
+    one = over_relaxed(before, after, 1.0)
+    three = over_relaxed(before, after, 3.0)
     np.testing.assert_allclose(one.transitions, after.transitions)
     np.testing.assert_allclose(
         three.initial, np.array([[0.8 * 1.6**2, 0.2 * 0.4**2]]) / (0.8 * 1.6**2 + 0.2 * 0.4**2)
     )
-    first, second = (
-        np.array([0.1 * 0.5**2, 0.4, 0.5 * 1.25**2]),
-        np.array([0.2 * 2**2, 0.3, 0.5 * (5 / 6) ** 2]),
-    )
+    first = np.array([0.1 * 0.5**2, 0.4, 0.5 * 1.25**2])
+    second = np.array([0.2 * 2**2, 0.3, 0.5 * (5 / 6) ** 2])
     np.testing.assert_allclose(
         three.transitions[0, 0], [first[:2] / first.sum(), second[:2] / second.sum()]
     )
@@ -588,7 +602,8 @@ def test_over_relaxed_em_is_ahead_of_em_after_as_many_iterations(learner: str) -
     """Each of its models is the result of an M step, so the likelihood of the training strings,
     without priors, hardly falls.
     """
-    recipe, tree = EMRecipe(learner, 4, pseudo_count=0), PrefixTree(TEST)
+    recipe = EMRecipe(learner, 4, pseudo_count=0)
+    tree = PrefixTree(TEST)
     plain, ahead = (replace(recipe, acceleration=one, iterations=40) for one in (1.0, 1.2))
     bits = [next_symbol_score(fit_em(one, TEST), TEST).bits_per_symbol for one in (plain, ahead)]
     assert bits[1] < bits[0]
@@ -694,7 +709,8 @@ def test_no_model_has_more_states_than_the_limit_on_ranks(monkeypatch: pytest.Mo
 
 
 def test_a_stop_during_the_choice_is_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop, chosen = threading.Event(), Mixing.best
+    stop = threading.Event()
+    chosen = Mixing.best
 
     def choose(self: Mixing, usable: list[Candidate]) -> object:
         stop.set()

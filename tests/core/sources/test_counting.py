@@ -84,7 +84,8 @@ def test_any_size_of_pieces_gives_the_whole_files_sample(
 ) -> None:
     text = written(words).decode().replace("\n", end)
     data = (text if last else text.removesuffix(end)).encode("utf-8-sig" if mark else "utf-8")
-    whole, counts = read_strings(data, "pautomac"), count_strings(cut(data, size))
+    whole = read_strings(data, "pautomac")
+    counts = count_strings(cut(data, size))
     assert_same(counts.sample(), whole.sample())
     assert (counts.notes, counts.num_strings, counts.num_dropped, counts.bound) == (
         whole.notes,
@@ -205,7 +206,9 @@ def test_memory_follows_the_distinct_strings() -> None:
 
 def check_bounds(counts: Counts, words: list[Word], keep: int) -> None:
     """The bounds of the module's docstring against exact counts."""
-    true, seen, num_strings = Counter(words), held(counts), len(words)
+    true = Counter(words)
+    seen = held(counts)
+    num_strings = len(words)
     kind = np.uint8
     missed = {
         tuple(np.frombuffer(string, kind).tolist()): most for string, most in counts.missed.items()
@@ -247,7 +250,8 @@ def test_hankel_entries_are_within_the_bounds(
 ) -> None:
     data = written(words)
     counts = count_strings(cut(data, size), max_distinct)
-    exact, kept = read_strings(data, "pautomac").sample(), counts.sample()
+    exact = read_strings(data, "pautomac").sample()
+    kept = counts.sample()
     basis = select_basis(kept, 10, 10)
     true, estimated = (estimate_hankel(sample, basis) for sample in (exact, kept))
     assert kept.frequencies().sum() == pytest.approx(1 - counts.num_dropped / len(words))
@@ -256,7 +260,8 @@ def test_hankel_entries_are_within_the_bounds(
         lambda hankel: hankel.symbol_block(0),
         lambda hankel: hankel.symbol_block(2),
     ):
-        expected, got = of(true).toarray(), of(estimated).toarray()
+        expected = of(true).toarray()
+        got = of(estimated).toarray()
         assert (got >= expected - counts.most_missed / counts.num_strings - 1e-12).all()
         assert (got <= expected + 1e-12).all()
 
@@ -341,7 +346,8 @@ def test_merging_changes_neither_side() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_larger_alphabet_is_used(order: int) -> None:
-    small, large = [(1,), (0, 1)], [(0, 1), (299,)]
+    small = [(1,), (0, 1)]
+    large = [(0, 1), (299,)]
     one, other = [
         count_strings([written(words, size)], 2) for words, size in ((small, 2), (large, 300))
     ][::order]

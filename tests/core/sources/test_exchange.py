@@ -24,7 +24,8 @@ def weight(wfa: WFA, word: tuple[int, ...]) -> float:
 
 @st.composite
 def automata(draw: st.DrawFn, lowest: float = -2.0) -> WFA:
-    size, number = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    size = draw(st.integers(1, 3))
+    number = draw(st.integers(1, 3))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     parts = (rng.uniform(lowest, 1, shape) for shape in ((size,), (number, size, size), (size,)))
     initial, transitions, termination = (np.where(np.abs(part) < 0.3, 0, part) for part in parts)

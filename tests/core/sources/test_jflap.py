@@ -62,7 +62,8 @@ def test_several_accepting_runs_are_counted() -> None:
 
 @given(st.data())
 def test_what_is_written_is_read_back(data: st.DataObject) -> None:
-    size, symbols = data.draw(st.integers(1, 4)), ("a", "<&>", "é")
+    size = data.draw(st.integers(1, 4))
+    symbols = ("a", "<&>", "é")
     targets = st.one_of(st.none(), st.integers(0, size - 1))
     transitions = np.zeros((3, size, size))
     for symbol, state in product(range(3), range(size)):

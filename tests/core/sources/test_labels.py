@@ -30,7 +30,8 @@ def test_each_label_has_its_rows(rows: list[tuple[str, str]]) -> None:
     files = read_labelled(table.encode(), "class", Reading("csv", separator=";"))
     assert [*files] == [*expected]
     for label, file in files.items():
-        symbols, sample = file.alphabet.symbols, file.sample()
+        symbols = file.alphabet.symbols
+        sample = file.sample()
         found = {
             tuple(symbols[symbol] for symbol in word): count
             for word, count in zip(sample.words, sample.counts.tolist(), strict=True)

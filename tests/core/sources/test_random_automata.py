@@ -25,7 +25,8 @@ from nlwfa_core.strings.words import Alphabet, FloatArray, Words
 
 def length_distribution(wfa: WFA, longest: int) -> FloatArray:
     """P(|x| = t) for t = 0 … longest, shape (longest + 1,)."""
-    state, weights = wfa.initial, []
+    state = wfa.initial
+    weights = []
     for _ in range(longest + 1):
         weights.append(state @ wfa.termination)
         state = state @ wfa.summed_transitions
@@ -107,7 +108,9 @@ def test_density_is_the_share_of_transitions() -> None:
     "make", [random_automaton, random_hmm, random_pfa, random_pdfa, random_wfa, squared_automaton]
 )
 def test_the_seed_decides(make) -> None:  # type: ignore[no-untyped-def]
-    one, same, other = make(3, 2, 1), make(3, 2, 1), make(3, 2, 2)
+    one = make(3, 2, 1)
+    same = make(3, 2, 1)
+    other = make(3, 2, 2)
     assert (one.transitions == same.transitions).all() and (one.initial == same.initial).all()
     assert (one.transitions != other.transitions).any()
 

@@ -254,7 +254,8 @@ def test_large_files_are_refused_before_they_are_parsed(monkeypatch: pytest.Monk
 
 
 def test_a_space_inside_a_string_is_a_character() -> None:
-    words, alphabet = Words.of([(1, 0, 1)]), Alphabet((" ", "a"))
+    words = Words.of([(1, 0, 1)])
+    alphabet = Alphabet((" ", "a"))
     assert list(read_strings(write_lines(words, alphabet).encode(), "characters").words) == [
         (1, 0, 1)
     ]

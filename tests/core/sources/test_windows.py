@@ -60,7 +60,8 @@ def test_one_long_sequence_is_refused_with_what_to_do_and_read_in_windows() -> N
     hankel = build_hankel(sample, recipe)
     share = text.count(b"a") / len(text)
     dense = np.asarray(hankel.matrix.todense())
-    row, suffixes = list(hankel.basis.prefixes).index(()), list(hankel.basis.suffixes)
+    row = list(hankel.basis.prefixes).index(())
+    suffixes = list(hankel.basis.suffixes)
     a, b = (dense[row, suffixes.index((symbol,))] for symbol in (0, 1))
     assert a / (a + b) == pytest.approx(share, abs=1e-9)
     assert share == pytest.approx(0.5, abs=0.01)
@@ -68,7 +69,8 @@ def test_one_long_sequence_is_refused_with_what_to_do_and_read_in_windows() -> N
 
 def test_tokens_of_a_long_line_and_a_symbol_on_each_line_are_the_same_sequence() -> None:
     symbols = [f"w{number % 7}" for number in range(30_000)]
-    lines, line = "\n".join(symbols).encode(), " ".join(symbols).encode()
+    lines = "\n".join(symbols).encode()
+    line = " ".join(symbols).encode()
     one, other = (read_strings(data, Reading("tokens", window=50)) for data in (lines, line))
     assert list(one.words) == list(other.words)
     assert one.alphabet == other.alphabet
@@ -124,7 +126,8 @@ def test_a_model_of_windows_has_the_entropy_of_the_process() -> None:
     ⅓ H(¼) + ⅔ H(⅛) bits.
     """
     draw = np.random.default_rng(5).random(200_000)
-    symbols, state = [], 0
+    symbols = []
+    state = 0
     for number in draw:
         if number > (3 / 4, 7 / 8)[state]:
             state = 1 - state
@@ -134,7 +137,8 @@ def test_a_model_of_windows_has_the_entropy_of_the_process() -> None:
     def entropy(p: float) -> float:
         return float(-p * np.log2(p) - (1 - p) * np.log2(1 - p))
 
-    rate, wer = entropy(1 / 4) / 3 + 2 * entropy(1 / 8) / 3, 1 / 4 / 3 + 2 / 3 / 8
+    rate = entropy(1 / 4) / 3 + 2 * entropy(1 / 8) / 3
+    wer = 1 / 4 / 3 + 2 / 3 / 8
     model = fit(data.train, "SP", rank=2, statistic="factor")
     scores = evaluate(model, data.test)
     # windows begin anywhere, so of 25 symbols the first is known by its share alone

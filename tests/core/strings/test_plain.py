@@ -156,7 +156,8 @@ def test_learning_and_scoring_take_them() -> None:
     """The same results as with samples, and the alphabet is that of training: here the test strings
     lack the symbol a.
     """
-    train, test = FILE.sample(), ["b", "bb"]
+    train = FILE.sample()
+    test = ["b", "bb"]
     test_set = TestSet.empirical(read_strings(b"b\nbb\n", alphabet=AB).sample())
     basis = select_basis(TEXTS, 5, 5)
     assert list(basis.prefixes) == list(select_basis(train, 5, 5).prefixes)

@@ -101,7 +101,8 @@ class Writer:
 
 @given(word_lists)
 def test_each_prefix_is_rolled_out_once(rows: list[Word]) -> None:
-    trie, writer = Trie.of(Words.of(rows), 3), Writer()
+    trie = Trie.of(Words.of(rows), 3)
+    writer = Writer()
     states = trie.roll_out(np.zeros(1), writer)
     assert states[:, 0].tolist() == [
         Writer.written(u) for u in trie.prefixes(range(trie.num_nodes))
@@ -115,7 +116,8 @@ def test_words_end_where_their_symbols_lead(few: int, rows: list[Word], copies: 
     """However many words share prefixes and take their steps together; and no step is taken
     twice.
     """
-    words, writer = Words.of(rows * copies), Writer()
+    words = Words.of(rows * copies)
+    writer = Writer()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rolling, "NUMBERS_PER_CALL", few)
         states = end_states(words, 3, np.zeros(1), writer)

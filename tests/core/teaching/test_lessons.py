@@ -1066,7 +1066,8 @@ NUMBERS: dict[tuple[str, int], Callable[[], Any]] = {
 @pytest.mark.parametrize(("name", "place"), NUMBERS)
 def test_a_declared_number_is_the_computed_one(name: str, place: int) -> None:
     """Typical wrong numbers get their hints, and are no correct answers."""
-    key, number = key_of(name, place), NUMBERS[name, place]()
+    key = key_of(name, place)
+    number = NUMBERS[name, place]()
     text = (
         " ".join(map(repr, map(float, number))) if isinstance(number, list) else repr(float(number))
     )
@@ -1089,7 +1090,8 @@ def test_declared_choices_are_the_computed_ones() -> None:
     ]
 
     assert right_options("rank", 3) == ["no finite number is enough"]
-    three, whole = result(learner="SP", rank=3), result(learner="SP", rank=100)
+    three = result(learner="SP", rank=3)
+    whole = result(learner="SP", rank=100)
     assert three.scores.num_zero > 0 == three.scores.num_negative and not any(
         "diverges" in text for text in three.report.messages
     )

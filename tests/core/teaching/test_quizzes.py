@@ -137,7 +137,8 @@ def test_gain_by_hand() -> None:
 def test_the_interval_is_the_bootstraps() -> None:
     """Against an independent resampling, person by person."""
     rng = np.random.default_rng(5)
-    before, after = rng.integers(1, 5, 30) / 8, rng.integers(3, 9, 30) / 8
+    before = rng.integers(1, 5, 30) / 8
+    after = rng.integers(3, 9, 30) / 8
     gain = normalised_gain(list(before), list(after)).gain
     assert gain is not None
     drawn = np.random.default_rng(6).integers(0, 30, (4000, 30))

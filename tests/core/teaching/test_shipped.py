@@ -27,7 +27,8 @@ WANTED = shipped_recipes(LESSONS)
 # How near scores come on any processor (docs/method-notes.md). Linear models differ in the
 # thirteenth digit, networks after at most 1,000 epochs of Adamax by 1e-6. L-BFGS takes other steps
 # after a different last digit: a network is then another one, about as good.
-LINEAR, SHORT = 1e-9, 1e-5
+LINEAR = 1e-9
+SHORT = 1e-5
 # at least the largest difference among three types
 CONVERGED = {"log2_pauto": 0.07, "wer": 0.06, "bits_per_symbol": 0.3}
 

@@ -63,7 +63,8 @@ def hankel_cell(
 ) -> float:
     """A cell of the library's Hankel matrix of the sample."""
     sample = Sample.of(Words.of([word(string) for string in strings(values)]), Alphabet(("a", "b")))
-    row, column = word(values["row"]), word(values["column"])
+    row = word(values["row"])
+    column = word(values["column"])
     suffixes = sorted(
         {word(string)[cut:] for string in strings(values) for cut in range(len(string) + 1)}
         | {column}
@@ -101,8 +102,11 @@ def mean_length(values: Values) -> float:
 
 def hmm_paths(values: Values, text: str) -> dict[str, float]:
     """Every sequence of states with its probability together with the symbols."""
-    start, moves, emits = array(values["start"])[0], array(values["moves"]), array(values["emits"])
-    symbols, found = word(text), {}
+    start = array(values["start"])[0]
+    moves = array(values["moves"])
+    emits = array(values["emits"])
+    symbols = word(text)
+    found = {}
     for path in product(range(2), repeat=len(symbols)):
         steps = [moves[i, j] for i, j in pairwise(path)]
         emitted = [emits[state, symbol] for state, symbol in zip(path, symbols, strict=True)]
@@ -145,7 +149,8 @@ def language_rank(values: Values) -> int:
 
 def same_future(values: Values) -> set[frozenset[str]]:
     suffixes = ["".join(symbols) for length in range(5) for symbols in product("ab", repeat=length)]
-    modulus, symbol = int(values["modulus"]), values["symbol"]
+    modulus = int(values["modulus"])
+    symbol = values["symbol"]
     rows = {
         u: [(u + v).count(symbol) % modulus == 0 for v in suffixes]
         for u in values["prefixes"].split()
@@ -384,7 +389,8 @@ def _scaled(values: Values) -> float:
     """The weight of the word before and after, with an automaton that gives it the weight
     before.
     """
-    length, before = len(values["word"]), fraction(values["before"])
+    length = len(values["word"])
+    before = fraction(values["before"])
     changed = WFA(
         [before * fraction(values["factor"])], np.full((2, 1, 1), fraction(values["share"])), [1.0]
     )
@@ -427,7 +433,8 @@ def test_answers_are_what_the_library_or_brute_force_computes(name: str) -> None
     texts = set()
     for seed in SEEDS:
         task = BANK[name].task(seed)
-        key, values = task.question.key, BANK[name].values(seed)
+        key = task.question.key
+        values = BANK[name].values(seed)
         assert key is not None
         answer = entered(ANSWERS[name](values))
         assert key.check(answer).correct, (seed, answer, key.truth, values)
@@ -485,7 +492,8 @@ GOOD = "## One\nname: one\ngenerator: root\n\nText {{share}}.\n\n? What?\nanswer
 
 def test_a_kind_by_hand() -> None:
     _, (kind,) = read_kinds(HEAD + GOOD)
-    task, values = kind.task(3), kind.values(3)
+    task = kind.task(3)
+    values = kind.values(3)
     assert (kind.name, kind.title, kind.topic, task.text) == (
         "one",
         "One",
@@ -546,6 +554,7 @@ def test_the_example_for_teachers() -> None:
     text = (ASSETS.parent / "docs" / "tasks.md").read_text(encoding="utf-8")
     _, (kind,) = read_kinds(text.split("```markdown\n")[1].split("```")[0])
     for seed in SEEDS:
-        values, key = kind.values(seed), kind.task(seed).question.key
+        values = kind.values(seed)
+        key = kind.task(seed).question.key
         assert key is not None and key.check(entered(hankel_cell(values, "prefix"))).correct
     assert set(re.findall(r"^\| `([a-z_]+)`", text, re.MULTILINE)) == set(GENERATORS)

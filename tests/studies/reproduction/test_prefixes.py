@@ -52,10 +52,8 @@ def test_ties_count_their_expected_error() -> None:
 )
 def test_readings_equal_loops_over_positions(rows: list[tuple[list[int], int]]) -> None:
     model = random_automaton(4, 3, 0)
-    words, targets = (
-        Words.of([word for word, _ in rows]),
-        Targets.of([target for _, target in rows]),
-    )
+    words = Words.of([word for word, _ in rows])
+    targets = Targets.of([target for _, target in rows])
 
     def wrong(prefix: list[int], followed: int) -> float:
         trie = Trie.of(Words.of([prefix]), 3)

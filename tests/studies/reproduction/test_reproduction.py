@@ -175,7 +175,8 @@ def test_refinement_takes_as_many_steps_whatever_the_number_of_strings(
 def test_experiments_share_runs_and_other_settings_make_other_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    by_rank, by_size = dyck("dyck-rank", 1, False), dyck("dyck-samples", 1, False)
+    by_rank = dyck("dyck-rank", 1, False)
+    by_size = dyck("dyck-samples", 1, False)
     both = set(by_rank.runs) & set(by_size.runs)
     # Reference lines; four ranks of four learners as in the paper, of three trained to convergence,
     # and of two refined; and three ranks of three controls.
@@ -424,7 +425,8 @@ def test_differences_are_paired_and_have_students_interval() -> None:
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=5, max_size=12))
 def test_who_is_ahead_does_not_depend_on_the_order(pairs: list[tuple[float, float]]) -> None:
     model, other = (seeds(float(pair[side]) for pair in pairs) for side in (0, 1))
-    difference, mirrored = Difference.of(model, other), Difference.of(other, model)
+    difference = Difference.of(model, other)
+    mirrored = Difference.of(other, model)
     assert difference is not None and mirrored is not None
     assert mirrored.sign == -difference.sign
 
@@ -505,7 +507,8 @@ def test_a_verdict_lists_every_x() -> None:
         by_x = [{x: seeds([value] * 5)} for value in (spectral, network, 9.0)]
         return compare(by_x[0], {"fac.non": by_x[1]}, {"fac.non": by_x[1]}, {"uniform": by_x[2]})[0]
 
-    better, planned = Claim("", "wer", 1, 2), [1, 2, 5]
+    better = Claim("", "wer", 1, 2)
+    planned = [1, 2, 5]
     rows = [at(1, 0.3, 0.4), at(2, 0.5, 0.4)]
     assert verdict(better, rows, "k =", planned) == "**agrees in part** (yes at k = 1; no at k = 2)"
     assert verdict(replace(better, high=1), rows, "k =", planned) == "**agrees** (yes at k = 1)"
@@ -702,7 +705,8 @@ def test_the_published_table_is_scored_in_four_readings(tmp_path: Path) -> None:
     assert {row["size"] for row in rows} == {"48"}
     assert len(rows) == 2 + (4 + 1) * 2
     for row in rows:
-        inside, target = float(row["prefix_wer_inside"]), float(row["prefix_wer_target"])
+        inside = float(row["prefix_wer_inside"])
+        target = float(row["prefix_wer_target"])
         assert float(row["prefix_wer_whole"]) == pytest.approx(float(row["wer"]))
         assert float(row["prefix_wer_inside_and_target"]) == pytest.approx(
             (5 * inside + 4 * target) / 9
@@ -814,7 +818,8 @@ def test_only_pages_that_this_version_wrote_are_replaced_without_force(
     assert main([*arguments, "--force"]) == 0
     monkeypatch.undo()
     refused("was written by version 0.0.9 of nlwfa; this is 0.1.0")
-    (figure := tmp_path / "quick" / "squared-none.svg").write_text("<svg/>")
+    figure = tmp_path / "quick" / "squared-none.svg"
+    figure.write_text("<svg/>")
     assert (
         main(arguments) == 2
         and "squared-none.svg was not written" in capsys.readouterr().err
