@@ -428,9 +428,7 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
     """
     if not table:
         return None
-    width = len(table[0])
-    known = bool(known_header(table[0], "count"))
-    if known:
+    if known_header(table[0], "count"):
         return Table(
             delimiter,
             has_header=True,
@@ -438,37 +436,53 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
         )
     has_header = all(table[0][1:]) and not any(NUMBER.fullmatch(cell) for cell in table[0])
     body = table[1:] if has_header else table
-    numeric = (
-        [column for column in range(width) if _is_numeric([row[column] for row in body])]
-        if body
-        else []
-    )
-    if (
-        not numeric
-        or len(body) < 2
-        or (delimiter == "\t" and not has_header and len(numeric) == width)
-    ):
-        return None  # a file of numbers separated by tabs is a file of tokens
+    if len(body) < 2:
+        return None
+    width = len(table[0])
+    numeric = [column for column in range(width) if _is_numeric([row[column] for row in body])]
+    if not numeric:
+        return None
     columns, dropped = _without_index(table, body, has_header)
+    if delimiter == "\t" and not has_header and (len(numeric) == width or len(columns) > 2):
+        return None  # a file of tokens separated by tabs: all numbers, or equally many in each line
     numeric = [column for column in numeric if column in columns]
-    if delimiter == "\t" and not has_header and len(columns) > 2:
-        return None  # a file of tokens separated by tabs, with equally many in each line
-    names = table[0] if has_header else []
-    if has_header and len(columns) == 1 and dropped:
-        return Table(
-            delimiter,
-            width,
-            columns[0],
-            None,
-            True,
-            f"strings in the column {names[columns[0]][:20]!r}{dropped}",
-        )
+    if has_header:
+        return _columns_by_name(table[0], columns, numeric, delimiter, dropped)
     if len(columns) != 2 or not numeric:
         raise _other_table(table[0], delimiter)
-    counts = _named_counts(names, columns, numeric) if has_header else columns[1]
+    return _columns_by_content(table, columns, delimiter, dropped, certain)
+
+
+def _columns_by_name(
+    names: list[str], columns: list[int], numeric: list[int], delimiter: str, dropped: str
+) -> Table:
+    """Find the columns of strings and counts, of a table whose first row names its columns.
+
+    `columns`: without those of an index, of which `dropped` tells; `numeric`: those of them that
+    hold numbers.
+    """
+    if len(columns) == 1 and dropped:
+        detail = f"strings in the column {names[columns[0]][:20]!r}{dropped}"
+        return Table(delimiter, len(names), columns[0], None, True, detail)
+    if len(columns) != 2 or not numeric:
+        raise _other_table(names, delimiter)
+    counts = _named_counts(names, columns, numeric)
     strings = columns[0] if counts == columns[1] else columns[1]
-    if not has_header and columns[1] not in numeric:
-        if any(row[columns[1]][:1].isdigit() for row in body):
+    detail = (
+        f"strings in the column {names[strings][:20]!r}, counts in {names[counts][:20]!r}{dropped}"
+    )
+    return Table(delimiter, len(names), strings, counts, True, detail)
+
+
+def _columns_by_content(
+    table: list[list[str]], columns: list[int], delimiter: str, dropped: str, certain: bool
+) -> Table | None:
+    """Find the columns of strings and counts among two without names: the second holds counts if
+    its cells are numbers, and the first's are text, or the form of the file is `certain`.
+    """
+    first, second = ([row[column] for row in table] for column in columns)
+    if not _is_numeric(second):
+        if any(cell[:1].isdigit() for cell in second):
             return None  # the commas are decimal commas, as in "1,5 kg"
         raise FormatError(
             "a table of strings must have 2 columns, string and count; got numbers in the "
@@ -476,12 +490,8 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
             "without a line that names the columns: set the format to csv, and say which is which "
             f"(text_column, count_column){_otherwise()}"
         )
-    if (
-        not has_header
-        and columns[0] in numeric
-        and not certain
-        and not _is_text([row[strings] for row in body])
-    ):
+    if _is_numeric(first) and not certain and not _is_text(first):
+        width = len(table[0])
         seen = listed([repr(cell[:20]) for cell in table[0]])
         raise FormatError(
             f"lines of {plural(width, 'whole number')}, separated by "
@@ -489,14 +499,8 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
             "counts or strings of numbers: add a first line string,count for counts, or "
             "write spaces between the symbols"
         )
-    if has_header:
-        detail = (
-            f"strings in the column {names[strings][:20]!r}, counts in "
-            f"{names[counts][:20]!r}{dropped}"
-        )
-    else:
-        detail = f"{_forced(delimiter)}{dropped}"
-    return Table(delimiter, width, strings, counts, has_header, detail)
+    detail = f"{_forced(delimiter)}{dropped}"
+    return Table(delimiter, len(table[0]), columns[0], columns[1], False, detail)
 
 
 def _named_counts(names: list[str], columns: list[int], numeric: list[int]) -> int:
