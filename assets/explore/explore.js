@@ -65,6 +65,8 @@ class Explore {
     this.lanes = [new Lane(this, false), new Lane(this, true)];
     this.cuts = [...this.box.querySelectorAll(".cut")].map((svg) => new Cut(this, svg));
     this.find(".lanes").append(...this.lanes.map((lane) => lane.root));
+    this.tip = html("div", "", "tip");
+    this.tip.setAttribute("aria-hidden", "true"); // the line below the picture says the same
     this.listen();
     const take = ({ detail }) => detail.lens === "explore" && this.take(globalThis.nlwfaLensParts.get("explore"));
     addEventListener("nlwfa.lens", take, { signal: this.closing.signal });
@@ -552,6 +554,7 @@ class Explore {
       this.tellRanks();
       this.tellVerdict();
       this.say();
+      this.tellCell();
       this.drawTape();
       this.lanes.forEach((lane) => lane.update());
       this.press();
@@ -638,7 +641,7 @@ class Explore {
       : this.isUnlinked
         ? "Linear above, nonlinear below"
         : "Drag the cut through the singular values";
-    this.find(".tie").textContent = this.isUnlinked ? "link lanes" : "unlink lanes";
+    this.find(".tie").textContent = this.isUnlinked ? "one rank for both" : "a rank for each lane";
     this.find(".tie").hidden = state.learner === "SP";
     const { most } = this.material.linear;
     const further = this.find(".further");
@@ -758,8 +761,9 @@ class Explore {
   }
 
   // What the pointer is on lights up everywhere.
-  hover(hot) {
+  hover(hot, canvas, event) {
     if (hot?.i === this.state.hot?.i && hot?.j === this.state.hot?.j) return;
+    this.pointed = hot && { canvas, ...placeIn(canvas, event) };
     this.change({ hot });
   }
 
@@ -789,7 +793,7 @@ class Explore {
   }
 
   listenMatrix(canvas) {
-    canvas.addEventListener("pointermove", (event) => this.hover(this.cellAt(canvas, event)));
+    canvas.addEventListener("pointermove", (event) => this.hover(this.cellAt(canvas, event), canvas, event));
     canvas.addEventListener("pointerleave", () => this.hover(null));
     canvas.addEventListener("click", (event) => this.follow(this.cellAt(canvas, event)));
   }
@@ -1028,6 +1032,7 @@ class Explore {
       .filter((name) => ranks.some((rank) => value(name, rank) !== null))
       .map((name) => {
         const item = html("span", name === "PFA" ? " PFA (dashed)" : ` ${name}`);
+        item.title = MEANS[name];
         item.style.color = this.colour(COLOURS[name]);
         return item;
       });
@@ -1042,7 +1047,30 @@ class Explore {
       ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
     );
     this.find(".ranks").setAttribute("aria-label", `${SCORES[state.score][0]} by rank: ${here.join(", ")}`);
+    this.tellEnough();
     this.tellSeeds();
+  }
+
+  // How many states are enough, unless a lesson asks that.
+  tellEnough() {
+    const { material, state } = this;
+    const { value } = this.scoresByRank;
+    const ranks = Array.from({ length: material.mostRank }, (_, n) => n + 1);
+    const told = this.lanes
+      .filter(({ isCopy }) => !isCopy)
+      .map(({ learner, isLower }) => {
+        const rank = enoughStates(ranks.map((one) => value(learner, one)), state.score);
+        const item = html("b", `${rank} ${isLower ? "nonlinear" : "linear"}`);
+        item.style.color = this.colour(COLOURS[learner]);
+        return rank && item;
+      })
+      .filter(Boolean);
+    const row = this.find(".enough");
+    row.hidden = Boolean(this.scene) || !told.length;
+    row.replaceChildren("enough: ", ...told.flatMap((item, n) => (n ? [", ", item] : [item])));
+    row.title = `The fewest states whose score is level with the best of all ranks here: within ${
+      state.score === SCORE.bits ? `${LEVEL_BITS} bits` : percent(LEVEL)
+    }`;
   }
 
   drawRanks() {
@@ -1208,7 +1236,8 @@ class Explore {
     const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
     if (isMissing && !this.isWhole) return; // it may be coming
     const linearRank = rankOf(state.linear, state);
-    const { between } = material.marginsOf(state.linear, linearRank);
+    const margins = (learner) =>
+      material.marginsOf(learner, linearRank).between[state.learner]?.[state.rank]?.[learner]?.[linearRank];
     const objectives = [state.linear === "SP" ? "hankel" : "likelihood", material.objective];
     const other = this.otherLinear;
     const isUnlike = objectives[0] !== objectives[1] && state.learner !== "SP";
@@ -1224,10 +1253,13 @@ class Explore {
       others: material.others(state.learner, state.rank),
       hasTruth: material.hasTruth,
       noun: material.ladder.isNested ? "depth" : "string",
+      nested: material.ladder.isNested ? material.ladder.words[0].map((symbol) => `${material.symbols[symbol]}ⁿ`).join("") : "",
+      isUndrawn: state.linear === "SP" && Boolean(material.linear.why),
       ngram: material.ngram,
       longest: material.ladder.words.length,
       which: state.score,
-      margins: between[state.learner]?.[state.rank]?.[state.linear]?.[linearRank],
+      margins: margins(state.linear),
+      alikeMargins: margins(other),
       tests: material.tests,
       isFew: Boolean(material.few),
     });
@@ -1285,7 +1317,7 @@ class Explore {
         : "chosen by EM so that the training strings are likely. No weight is below 0, so no row is lost: rows that " +
           "would need other patterns are blurred into those there are.";
     return [
-      html("h2", `What ${bothStates([rank, state.rank])} can hold`),
+      html("h2", `What ${bothStates([rank, state.rank])} can tell apart`),
       html("p", "A row of H says what follows a beginning. A model keeps a few numbers for each beginning: its state."),
       html("p", `${blocks} In a linear model each row is ${patterns}, ${linear}`),
       html(
@@ -1396,7 +1428,27 @@ class Explore {
     box.append(body);
     const shown = Math.min(rows.length, MOST_TESTED);
     const rest = shown < material.distinctTests ? ` of ${material.distinctTests.toLocaleString("en")}` : "";
-    list.replaceChildren(title, box, html("p", `${shown}${rest} different strings. A click follows one in the picture.`, "label"));
+    list.replaceChildren(title, box, html("p", `${shown}${rest} different strings. Click one to follow it in the picture.`, "label"));
+  }
+
+  // Beside the pointer on a cell: its string, and its numbers in the matrix that is pointed at.
+  tellCell() {
+    const { material, state } = this;
+    const { i, j } = state.hot ?? {};
+    this.tip.hidden = j === undefined;
+    if (this.tip.hidden) return;
+    const { canvas, x, y } = this.pointed;
+    const lane = this.lanes.find(({ heat }) => heat === canvas)?.drawn;
+    const cell = i * material.numColumns + j;
+    const given = `H ${written(material.H[cell])}`;
+    const count = Math.round(material.H[cell] * material.total);
+    const seen = `seen ${count.toLocaleString("en")} of ${material.total.toLocaleString("en")} = ${written(material.H[cell])}`;
+    const told = lane ? `Ĥ ${written(lane.cells[cell])}${material.hasCounts ? `, ${given}` : ""}` : material.hasCounts ? seen : given;
+    const word = `${material.ending(material.prefixes[i], MOST_AFTER)} · ${material.ending(material.suffixes[j], MOST_AFTER)}`;
+    this.tip.replaceChildren(html("b", word, "mono"), html("span", told));
+    canvas.parentElement.append(this.tip);
+    const isLeft = x < canvas.clientWidth / 2;
+    Object.assign(this.tip.style, { left: isLeft ? `${x + 14}px` : "auto", right: isLeft ? "auto" : `${canvas.clientWidth - x + 14}px`, top: `${y + 14}px` });
   }
 
   say() {

@@ -27,6 +27,14 @@ const DOES = {
   "tran.non": "a curve in every step",
   "both.non": "a curve in both",
 };
+const MEANS = {
+  SP: "SP: spectral learning. Its states are the directions of H's largest singular values",
+  PFA: "PFA: a probabilistic finite automaton, trained by expectation maximisation (EM)",
+  "fac.non": "tanh in the autoencoder that compresses rows of H to states, and matrices that step from state to state",
+  "tran.non": "matrices that compress rows of H to states, and tanh in the network of each symbol that steps from state to state",
+  "both.non": "tanh in the autoencoder that compresses rows of H to states, and in the network of each symbol that steps from state to state",
+};
+const GOES_ON = "would be below 0"; // what a linear model's line does past its last state
 const COLOURS = { SP: "linear", PFA: "linear", "fac.non": "fac", "tran.non": "tran", "both.non": "both" };
 const SCORES = [
   ["TV", "total variation: distance to the truth"],
@@ -92,7 +100,7 @@ class Lane {
     this.missing.append(this.what, this.train, this.room, this.quit, this.note);
     this.root.append(this.head, ...this.captions, matrix, this.losses, plane, this.next, this.missing);
     explore.listenMatrix(heat);
-    dots.addEventListener("pointermove", (event) => explore.hover(this.dotAt(event)));
+    dots.addEventListener("pointermove", (event) => explore.hover(this.dotAt(event), this.dots, event));
     dots.addEventListener("pointerleave", () => explore.hover(null));
     dots.addEventListener("click", (event) => explore.follow(this.dotAt(event)));
   }
@@ -199,7 +207,7 @@ class Lane {
       : isStandIn
         ? this.standsIn(lane)
         : size + (going || this.about(learner, entry));
-    this.sub.title = this.sub.textContent;
+    this.sub.title = [this.sub.textContent, MEANS[learner]].join(". ");
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
     const curves =
@@ -240,7 +248,7 @@ class Lane {
     const before = was && material.entry(...this.modelIn(was))?.scores;
     return SCORES.slice(0, 2).flatMap(([name], n) => {
       if (scores[n] === null && n === 0) return [];
-      const change = before && before[n] !== scores[n] && before[n] !== null ? ` was ${three(before[n])}` : "";
+      const change = before && before[n] !== scores[n] && before[n] !== null ? ` (${three(before[n])} before)` : "";
       return [
         html("span", `${n && scores[0] !== null ? "\u2002·\u2002" : ""}${name} ${three(scores[n])}`),
         html("small", change),
@@ -292,18 +300,18 @@ class Lane {
     const { material, state } = this.explore;
     const off = `${Math.round(lane.error * 100)}% off H`;
     const below = lane.hasNegative ? ", orange < 0" : "";
-    const over = lane.hasExcess ? ", orange: too much" : "";
+    const over = lane.hasExcess ? ", orange: Ĥ > H" : "";
     this.caption.textContent =
       state.show === "estimate"
         ? `Ĥ: ${material.hasCounts ? off : "weights of strings"}${below}`
-        : `H − Ĥ${material.hasCounts ? `: ${off}` : ""}${over}`;
+        : `H − Ĥ${material.hasCounts ? `: ${percent(lane.error)} off` : ""}${over}`;
     this.caption.title = material.hasCounts ? this.distance(lane) : "";
     const lost = lane.lost ? `${lane.lost} of ${material.numRows}` : "";
     const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
     if (this.explore.plane === "end") {
       const across = material.ladder.isNested ? "the depth of which it has the state" : "the first principal component of the states";
       const side = material.ladder.isNested ? "depth" : "PCA";
-      this.captions[1].textContent = `Across ${side}, up how sure to end${lost && `; ${lane.lost} lost`}`;
+      this.captions[1].textContent = `Across: ${side}; up: how sure to end`;
       const line = material.ladder.isNested ? ". The line goes through the mean states of all depths" : "";
       this.captions[1].title = `${why}Across: ${across}; up, from 0 to 1: the share of strings that end there${line}`;
     } else if (this.explore.plane === "pca") {
@@ -624,8 +632,9 @@ class Lane {
       const [x, y] = points.at(-1);
       pen.globalAlpha = 1;
       pen.fillStyle = pen.strokeStyle;
-      pen.textAlign = "right"; // the string that is followed goes on to the right
-      pen.fillText("below 0", x - 6, y - 4);
+      const goesRight = x + 6 + pen.measureText(GOES_ON).width < this.dots.clientWidth;
+      pen.textAlign = goesRight ? "left" : "right";
+      pen.fillText(GOES_ON, goesRight ? x + 6 : x - 6, y - 4);
     }
     pen.globalAlpha = 1;
     pen.textAlign = "center";
@@ -683,9 +692,9 @@ class Lane {
     if (state.hot) return; // one beginning has its name at a time
     const read = (length) => material.ending(state.word.slice(0, length), MOST_AFTER);
     const [x, y] = alive.at(-1);
-    if (end < 0) this.label(pen, read(state.at), alive.at(-1), colour("cut"), width);
+    if (end < 0) this.label(pen, read(state.at), isScale ? [x, y + 30] : [x, y], colour("cut"), width); // steps are above
     else if (isScale) {
-      // over the depth where its state would be, and down to the lost ones
+      // a cross at the depth where its state would be
       const lost = state.word.slice(0, end);
       const depth = Math.min(material.numGroups - 1, Math.max(0, material.depthOf(lost)));
       const [over] = spot([material.acrossOf(depth), 0]);
@@ -693,18 +702,19 @@ class Lane {
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 1.5;
       hop(pen, [x, y], [over, y]);
+      pen.lineWidth = 3;
       pen.beginPath();
-      pen.moveTo(over, y);
-      pen.lineTo(over, this.trayTop - 18); // above the depth's name
+      for (const side of [-5, 5]) {
+        pen.moveTo(over - 5, y - side);
+        pen.lineTo(over + 5, y + side);
+      }
       pen.stroke();
-      arrow(pen, [over, this.trayTop - 18], Math.PI / 2);
       if (place) ring(pen, place, 4.5, null, colour("cut"));
-      this.label(pen, `${read(end)}: lost`, [over, y - 6], colour("cut"), width);
+      this.label(pen, `${read(end)}: state 0`, [over, y - 6], colour("cut"), width);
     } else {
-      // nearer the middle, where no ring has its name
-      const wide = 12 * 8 + 20; // the text's width
-      const aside = [x + 0.4 * (width / 2 - x) - wide / 2, y + 0.4 * (width / 2 - y) + 14];
-      this.label(pen, "then nothing", aside, colour("cut"), width);
+      // beside the ring, towards the middle, where no ring has its name
+      const aside = x < width / 2 ? x + width / 16 - 4 : x - width / 16 - 50;
+      this.label(pen, "lost", [aside, y + 13], colour("cut"), width);
     }
   }
 
@@ -752,10 +762,10 @@ class Lane {
 // Whether two lines of text meet: each is [left, the line that it stands on, width].
 const meets = ([left, top, wide], [other, base, width]) => left < other + width && other < left + wide && Math.abs(top - base) < 13;
 
-// A step from one depth to another: to the right above the line on which both lie, to the left below it.
+// A step from one depth to another, above the line on which both lie: higher to the left than to the right.
 function hop(pen, [x, y], [toX, toY]) {
   const isLevel = Math.abs(toY - y) < 12;
-  const bow = isLevel ? (toX < x ? 34 : -34) : 0;
+  const bow = isLevel ? (toX < x ? -72 : -34) : 0;
   const [middle, high] = [(x + toX) / 2, (y + toY) / 2 + bow / 2];
   pen.beginPath();
   pen.moveTo(x, y);

@@ -27,14 +27,16 @@ const farthest = (reach, longest) => (reach === longest ? `${reach} or more` : S
 // objectives: what the linear model and the networks are trained on, "hankel" or "likelihood"; only
 // if they are the same may level scores be put down to the curve. learner is "SP" where nothing is
 // bent; linear and network are null if they have not been trained. alike: where the objectives differ, the
-// scores of the other linear model, which has the network's; null, or left out, if there is none.
+// scores of the other linear model, which has the network's; null, or left out, if there is none; alikeMargins:
+// the margins of its differences to the network.
 // others: the scores of networks that differ from this one in the seed alone.
 // which: the score that is chosen, or left out: the distance to the truth, or, where that is not
 // known, the wrong guesses.
 // margins: of each score, how far the difference of the two models may be off with other test strings
 // (95 %); null, or left out, where that is not known. tests: how many test strings there are, and isFew:
 // whether they are too few for margins.
-// noun: what reach counts, and longest: the most that it can be.
+// noun: what reach counts, and longest: the most that it can be. nested: how strings of that depth are written.
+// isUndrawn: whether a linear model can't be drawn for this matrix, trained or not.
 // ngram: the title and the scores of an n-gram, which is told where the network is not better.
 // Returns the headline, and the line below it as parts [text, lane or ""].
 function verdictOf(asked) {
@@ -45,7 +47,7 @@ function verdictOf(asked) {
   const isDistance = which === SCORE.variation;
   const name = SCORE_TEXTS[which];
   const margin = asked.margins?.[which] ?? 0;
-  const rightly = noun === "depth" ? "right to depth" : "right on";
+  const rightly = noun === "depth" ? `right on ${asked.nested} to depth` : "right on";
   const far = (reach) => (noun === "depth" ? farthest(reach, longest) : `${reach} of ${longest} strings`);
   if (learner === "SP") {
     const reach = linear.reach ? `matrices are ${rightly} ${far(linear.reach)}` : "matrices hold no string at all";
@@ -78,14 +80,20 @@ function verdictOf(asked) {
   if (linear) line.push([" against ", ""], [score(linear.scores[which]), "linear"]);
   const gap = Math.abs(network.scores[which] - linear?.scores[which]);
   if (margin && Number.isFinite(gap)) line.push([` (gap ${score(gap)} ± ${score(margin)})`, ""]);
-  if (isDistance && finite(linear?.reach) && finite(network.reach))
+  if (isDistance && finite(linear?.reach) && linear.reach === network.reach) {
+    const both = linear.reach ? `both ${rightly} ${far(linear.reach)}` : `neither is right on ${noun === "depth" ? asked.nested : "any string"}`;
+    line.push([` · ${both}`, ""]);
+  } else if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
       [` · ${rightly} `, ""],
       [far(network.reach), "network"],
       [" against ", ""],
       [far(linear.reach), "linear"],
     );
-  if (!linear) return { head: `${start}the linear model is not trained yet`, line };
+  if (!linear) {
+    const why = asked.isUndrawn ? "SP is not drawn for this matrix" : "the linear model is not trained yet";
+    return { head: start + why, line };
+  }
   if (!hasTruth && which === SCORE.errors && !margin) {
     const bits = [network, linear].map(({ scores }) => score(scores[SCORE.bits]));
     line.push([` · ${SCORE_TEXTS[SCORE.bits]}`, ""], [bits[0], "network"], [" against ", ""], [bits[1], "linear"]);
@@ -110,7 +118,9 @@ function verdictOf(asked) {
     return { head: `${start}seeds disagree: ${subject} ${told}`, line };
   }
   if (others.length) line.push([` · the same with ${number} of ${number} seeds`, ""]);
-  return { head: comparison(linear, network, { start, isLike, ...sides }, which, noun, { margin, tests, isFew }), line };
+  const sure = { margin, tests, isFew };
+  const alike = { value: isLike ? undefined : asked.alike?.[which], margin: asked.alikeMargins?.[which] ?? 0 };
+  return { head: comparison(linear, network, { start, isLike, alike, ...sides }, which, noun, sure), line };
 }
 
 // That the models were trained in different ways, and what that makes of the gap between them: alike is the
@@ -149,6 +159,15 @@ function outcomeOf(linear, own, which, margin) {
 const levelOf = (a, b, which) => (which === SCORE.bits ? LEVEL_BITS : LEVEL * Math.max(a, b));
 const isLevel = (a, b, which, margin) => Math.abs(a - b) <= Math.max(levelOf(a, b, which), margin);
 
+// The fewest states whose score is level with the best of all ranks: of scores by rank, null where there
+// is none. null if no score is finite.
+function enoughStates(scores, which) {
+  const known = scores.filter(finite);
+  if (!known.length) return null;
+  const best = Math.min(...known);
+  return 1 + scores.findIndex((own) => finite(own) && isLevel(own, best, which, 0));
+}
+
 // How the two models are named in a sentence, and whether its verb is plural.
 function sidesOf(ranks) {
   if (ranks[0] === ranks[1])
@@ -161,7 +180,7 @@ function sidesOf(ranks) {
   return { nonlinearSide, linearSide, isUnequal: true };
 }
 
-function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequal, isLike }, which, noun, sure) {
+function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequal, isLike, alike }, which, noun, sure) {
   const isDistance = which === SCORE.variation;
   const [a, b] = [linear.scores[which], network.scores[which]];
   if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
@@ -170,7 +189,7 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
     const holds = which === SCORE.bits ? "gives every test string a weight" : "holds any string";
     return `${start}only the nonlinear model ${holds}`;
   }
-  if (isDistance && Math.min(linear.error, network.error) > HOLDS_NOTHING) return `${start}neither holds the strings`;
+  if (isDistance && Math.min(linear.error, network.error) > HOLDS_NOTHING) return `${start}neither model comes near H`;
   const isDeeper = isDistance && network.reach > linear.reach;
   const ratio = Math.max(a, b) > 0 ? b / (a || Number.MIN_VALUE) : 1;
   const [subject, isMany] = nonlinearSide;
@@ -185,13 +204,26 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
     return level + (isLike && !isUnequal ? ": the curve buys nothing" : ""); // otherwise the objective may do so
   }
   const begin = isUnequal ? "" : start;
-  const less = which === SCORE.bits ? Math.abs(a - b).toFixed(3) : percent(1 - Math.min(ratio, 1 / ratio));
-  if (ratio < 1) return begin + gain(nonlinearSide, linearSide, less, which);
+  const less = lessOf(a, b, which);
+  if (ratio < 1) return begin + gain(nonlinearSide, linearSide, less, which) + curveAlone(alike, b, which);
   if (isDeeper) {
     const nearer = isUnequal ? `${linearSide[0]} ${linearSide[1] ? "are" : "is"} nearer` : `${start}the linear model is nearer`;
     return `${nearer}, but not right to such ${noun}`;
   }
   return begin + gain(linearSide, nonlinearSide, less, which);
+}
+
+// How much less the smaller of two scores is.
+function lessOf(a, b, which) {
+  const [low, high] = [Math.min(a, b), Math.max(a, b)];
+  return which === SCORE.bits ? (high - low).toFixed(3) : percent(1 - low / high);
+}
+
+// What is left of a gain beside the linear model that is trained as the network is: that, the curve does.
+function curveAlone({ value, margin }, network, which) {
+  if (!finite(value)) return "";
+  if (isLevel(value, network, which, margin)) return "; trained alike, level";
+  return value > network ? `; trained alike, ${lessOf(value, network, which)}` : "; trained alike, behind";
 }
 
 // How much less the better model has, in the same words for either.

@@ -456,6 +456,13 @@ def _linear(hankel: HankelMatrix, svd: TruncatedSVD, test: TestSet) -> dict[str,
     }
 
 
+def linear_scores(hankel: HankelMatrix, svd: TruncatedSVD, test: TestSet) -> dict[int, Scores]:
+    """Score SP at every rank that is drawn: rank -> its scores on the test strings."""
+    ranks = range(1, min(MAX_RANK, most_linear(hankel, svd)) + 1)
+    models = _spectral(hankel, svd, ranks) if ranks else []
+    return {rank: evaluate(model, test) for rank, model in zip(ranks, models, strict=True)}
+
+
 def further_payload(
     data: Data,
     hankel: HankelMatrix,

@@ -1,6 +1,7 @@
 """Write runs as files to download.
 
 - `figures`: the figures of a run, drawn by `nlwfa_core.plot`.
+- `ranks`: the scores of models of every rank, as a table and as figures.
 - `script`: a Python program that repeats the run.
 - `notebook`: the same program as a Jupyter notebook, with formulas, figures and tables.
 - `report`: the run's results as one HTML page.

@@ -27,7 +27,7 @@ from ..sources.pautomac import write_pautomac, write_solution
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 from .automaton_formats import openfst, pautomac, weights_json
-from .figures import run_figures
+from .figures import FORMATS, run_figures
 from .tikz import tikz
 
 AUTOMATA: dict[str, Callable[[WFA], str]] = {
@@ -107,12 +107,13 @@ def data_files(data: Data) -> dict[str, bytes]:
 
 def figure_files(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, bytes]:
     """Draw a run's Hankel matrix and its singular values (if there is a matrix), the weights of
-    ever deeper strings, and its loss curves (if there was a training), each as PDF and as SVG.
+    ever deeper strings, and its loss curves (if there was a training), each as PDF, SVG
+    and PNG.
     """
     return {
         f"{name}.{suffix}": content
         for name, figure in run_figures(result, data, hankel).items()
-        for suffix, content in figure.files(("pdf", "svg")).items()
+        for suffix, content in figure.files(FORMATS).items()
     }
 
 

@@ -24,6 +24,7 @@ from ..learning.fitting import fit
 from ..learning.spectral import linear_loss
 from ..models.wfa import WFA
 
+FORMATS = ("pdf", "svg", "png")
 STRINGS = "the most frequent training string of each length"
 
 

@@ -174,7 +174,9 @@ def _all_controls(effective: list[str]) -> None:
     _data_controls(effective)
     _hankel_controls()
     if "num_prefixes" not in effective:
-        st.caption("Networks trained by likelihood don't use it; Hankel and Explore show it.")
+        st.caption(
+            "Networks trained by likelihood don't use this matrix; *Hankel* and *Explore* show it."
+        )
     _learning_controls(effective)
 
 
@@ -549,6 +551,8 @@ def _control(name: str, caption: bool = True) -> Any:
     now = st.session_state.get(name, _default(name))
     explained = any(choices.values())
     title = entry.title
+    if name == "num_strings" and st.session_state.get("source") == "upload":
+        title += ", at most"
     shared: dict[str, Any] = {
         "label": f"{title[0].upper()}{title[1:]}",
         "help": None if explained else entry.help,

@@ -32,7 +32,7 @@ from nlwfa_core.sources.preview import HEAD, preview
 from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.recognition import reading_of
 from nlwfa_core.strings.sample import Sample
-from pages.shared import assignments, contents, sidebar, uploads, widgets
+from pages.shared import assignments, contents, navigation, sidebar, uploads, widgets
 from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown
 
@@ -125,6 +125,10 @@ def own_strings(opened: bool) -> None:
             for column, (field, text) in zip(columns, OTHERS.items(), strict=False):
                 with column:
                     _upload_control(field, *text)
+        if name and st.button(
+            "See them in Explore", key="data.explore", icon=":material/arrow_forward:"
+        ):
+            navigation.switch("explore")
         st.caption("Your strings stay on this server, and are only ever read as text.")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from nlwfa_core import RecipeError, limits
+from nlwfa_core import limits
 from nlwfa_core.display.explore import (
     FURTHEST_RANK,
     LINEAR,
@@ -19,7 +18,6 @@ from nlwfa_core.display.explore import (
     MAX_RANK,
     NETWORKS,
     OTHER_SEEDS,
-    PFA_STARTS,
     VIEW,
     explore_payload,
     further_payload,
@@ -31,11 +29,10 @@ from nlwfa_core.display.explore import (
     trained_payload,
 )
 from nlwfa_core.experiment.datasets import Data
-from nlwfa_core.experiment.recipe import Recipe, flat, with_fields
-from nlwfa_core.experiment.results import Result
+from nlwfa_core.experiment.recipe import Recipe
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.jobs.runner import JobStatus
-from nlwfa_core.learning.learners import HANKEL_LEARNERS, PFA, STRING_LEARNERS
+from nlwfa_core.learning.learners import HANKEL_LEARNERS, STRING_LEARNERS
 from nlwfa_core.learning.names import OBJECTIVES
 from nlwfa_core.learning.spectral import TruncatedSVD
 from nlwfa_core.strings.words import FloatArray
@@ -43,13 +40,14 @@ from pages.shared import (
     assignments,
     components,
     open_lesson,
+    rank_runs,
     rank_series,
     sidebar,
     training,
     url_parameters,
     visitor_runs,
 )
-from pages.shared.context import Context, computed, finished, run_folders
+from pages.shared.context import Context, computed
 from pages.shared.navigation import PAGES, switch
 from pages.shared.widgets import errors_as_messages
 
@@ -61,8 +59,6 @@ MOST_CHARACTERS = 400  # of the string that is followed, in the address
 # while all of them wait, there is nothing to see.
 PREVIEW_SECONDS = 0.15
 WAITING_SECONDS = 0.5
-# learner, or `_seeds_of` one -> rank -> keys of runs
-Keys = dict[str, dict[int, tuple[str, ...]]]
 
 
 def picture(context: Context) -> None:
@@ -70,18 +66,9 @@ def picture(context: Context) -> None:
     page.
     """
     recipe = context.recipe
-    objective = _objective(recipe)
-    remembered = sidebar.hidden_options()
-    runs = _keys(_options_key(recipe, objective), remembered, objective, recipe)
-    has_finished = run_folders().has
-    found = {
-        name: {
-            rank: done
-            for rank, keys in by_rank.items()
-            if (done := tuple(filter(has_finished, keys)))
-        }
-        for name, by_rank in runs.items()
-    }
+    objective = rank_runs.objective(recipe)
+    runs = rank_runs.keys(recipe)
+    found = rank_runs.finished_keys(runs)
     keys = [key for by_rank in found.values() for done in by_rank.values() for key in done]
     trained = " ".join([context.hankel_key, objective, *keys])
     matrix = (context.data, context.hankel, context.svd)
@@ -99,7 +86,8 @@ def picture(context: Context) -> None:
             "learner": recipe.learning.learner,
             "objective": objective,
             # Adamax takes as long as its epochs, and only times of other optimisers are known
-            "isTimed": objective == "likelihood" or _fields(recipe)["optimizer"] != "adamax",
+            "isTimed": objective == "likelihood"
+            or rank_runs.options(recipe)["optimizer"] != "adamax",
             "linear": _linear(),
             "linearRank": _linear_rank(),
             **{name: url_parameters.value(name) for name in LOOKS},
@@ -122,10 +110,10 @@ def picture(context: Context) -> None:
     url_parameters.write(*VIEW)
     missing = {
         learner: {rank: keys for rank, keys in runs[learner].items() if rank not in found[learner]}
-        for learner in (*NETWORKS, PFA.name())
+        for learner in rank_runs.LEARNERS
     }
     if recipe.learning.learner in NETWORKS:
-        again = _seeds_of(recipe.learning.learner)
+        again = rank_runs.seeds_of(recipe.learning.learner)
         missing[again] = {
             rank: left
             for rank, keys in runs[again].items()
@@ -154,7 +142,7 @@ class _Shown:
     rank: int
 
 
-def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
+def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: rank_runs.Keys) -> None:
     """Start the training runs requested in the picture, and cancel those of a learner.
 
     A browser may send anything; what is not a choice is ignored.
@@ -162,16 +150,16 @@ def _obey(recipe: Recipe, wanted: Any, cancelled: Any, missing: Keys) -> None:
     match wanted:
         case {"learner": str(learner), "objective": str(objective), "ranks": list(ranks)}:
             if objective in OBJECTIVES:
-                by_rank = _recipes(recipe, sidebar.hidden_options(), objective).get(learner, {})
+                by_rank = rank_runs.recipes(recipe, objective).get(learner, {})
                 wanted = [by_rank[rank] for rank in ranks if type(rank) is int and rank in by_rank]
-                repeats = OTHER_SEEDS if learner in map(_seeds_of, NETWORKS) else 1
+                repeats = OTHER_SEEDS if learner in map(rank_runs.seeds_of, NETWORKS) else 1
                 rank_series.start([same[n] for n in range(repeats) for same in wanted])
     if isinstance(cancelled, str) and cancelled in missing:
         statuses = rank_series.look({cancelled: missing[cancelled]})
         training.cancel(*(status.recipe for status in reversed(rank_series.going(statuses))))
 
 
-def _training(shown: _Shown, missing: Keys) -> None:
+def _training(shown: _Shown, missing: rank_runs.Keys) -> None:
     """Show in the lanes what is being trained, and draw the page again when one has ended.
 
     Parameters
@@ -197,7 +185,7 @@ def _training(shown: _Shown, missing: Keys) -> None:
 
 
 @errors_as_messages()
-def _watch(shown: _Shown, known: Keys, number: int, was_running: bool) -> None:
+def _watch(shown: _Shown, known: rank_runs.Keys, number: int, was_running: bool) -> None:
     statuses = rank_series.look(known)
     going = rank_series.going(statuses)
     if len(going) < number or _is_running(going) != was_running:
@@ -220,19 +208,6 @@ def _tell(shown: _Shown, statuses: rank_series.Statuses) -> None:
     )
 
 
-def _fields(recipe: Recipe) -> dict[str, Any]:
-    """Return a recipe's fields and, where it has none because its learner is linear, those that the
-    sidebar remembers.
-    """
-    return sidebar.FIRST_VALUES | sidebar.hidden_options() | flat(recipe)
-
-
-def _objective(recipe: Recipe) -> str:
-    """Return how the networks of the picture are trained, one of `OBJECTIVES`."""
-    objective: str = _fields(recipe)["objective"]
-    return objective
-
-
 def _linear() -> str:
     """Return the learner of the linear lane, one of `LINEAR`."""
     chosen = url_parameters.value(LINEAR_WAY)
@@ -247,107 +222,36 @@ def _linear_rank() -> int | None:
     return next((rank for rank in ranks if str(rank) == chosen), None)
 
 
-def _options_key(recipe: Recipe, objective: str) -> str:
-    """Return the key of what a recipe's runs of all learners and ranks share."""
-    options = {"learner": FIRST, "rank": 1, "objective": objective}
-    return with_fields(recipe, options, sidebar.hidden_options()).key()
-
-
-# One a member of a class, who each have their own seed, and a matrix.
-@st.cache_resource(max_entries=512, show_spinner=False)
-def _keys(
-    options_key: str, remembered: dict[str, Any], objective: str, _recipe: Recipe
-) -> dict[str, dict[int, tuple[str, ...]]]:
-    """Return the keys of `_recipes`. `options_key`: see `_options_key`."""
-    return {
-        learner: {rank: tuple(each.key() for each in same) for rank, same in by_rank.items()}
-        for learner, by_rank in _recipes(_recipe, remembered, objective).items()
-    }
-
-
-def _recipes(
-    recipe: Recipe, remembered: dict[str, Any], objective: str
-) -> dict[str, dict[int, tuple[Recipe, ...]]]:
-    """Return learner -> rank -> the recipes that differ from one in these alone, the first of which
-    that is finished is drawn: of `PFA`, that with the most starts; and `_seeds_of` each network's
-    learner -> rank -> the recipes of `OTHER_SEEDS`.
-    """
-    ranks = range(1, min(MAX_RANK, limits.most("rank")) + 1)
-    recipes: dict[str, dict[int, tuple[Recipe, ...]]] = {learner: {} for learner in NETWORKS}
-    for learner, by_rank in recipes.items():
-        for rank in ranks:
-            with suppress(RecipeError):  # the matrix is too small for this rank
-                options = {"learner": learner, "rank": rank, "objective": objective}
-                by_rank[rank] = (with_fields(recipe, options, remembered),)
-    for learner in NETWORKS:
-        recipes[_seeds_of(learner)] = {
-            rank: tuple(_of_other_seeds(same[0])) for rank, same in recipes[learner].items()
-        }
-    by_likelihood = with_fields(recipe, {"learner": PFA.name()}, remembered)
-    default_starts = by_likelihood.learning.fields()["starts"]
-    starts = sorted({default_starts, PFA_STARTS}, reverse=True)
-    recipes[PFA.name()] = {
-        rank: tuple(with_fields(by_likelihood, {"rank": rank, "starts": n}) for n in starts)
-        for rank in ranks
-    }
-    return recipes
-
-
-def _seeds_of(learner: str) -> str:
-    """Return what training runs of a learner with other seeds are called between the picture and
-    here.
-
-    >>> _seeds_of("both.non")
-    'both.non, other seeds'
-    """
-    return f"{learner}, other seeds"
-
-
-def _of_other_seeds(recipe: Recipe) -> list[Recipe]:
-    first = recipe.seed + 1
-    return [
-        with_fields(recipe, {"learning_seed": seed}) for seed in range(first, first + OTHER_SEEDS)
-    ]
-
-
 def _picture(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> str:
     """Return the payload as JSON."""
     return _json(explore_payload(data, hankel, svd))
 
 
 def _further(
-    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, trained: str, found: Keys, rank: int
+    data: Data,
+    hankel: HankelMatrix,
+    svd: TruncatedSVD,
+    trained: str,
+    found: rank_runs.Keys,
+    rank: int,
 ) -> str:
     """Return the linear model of a rank that is sent alone, as JSON."""
     runs = computed(_influences, trained, data, found)
     return _json(further_payload(data, hankel, svd, rank, runs))
 
 
-def _influences(data: Data, found: Keys) -> dict[str, dict[int, FloatArray]]:
-    return influences_of_runs(_finished(found), data.test)
-
-
-def _finished(found: Keys) -> dict[str, dict[int, Result]]:
-    return {
-        learner: {rank: finished(keys[0]) for rank, keys in found[learner].items()}
-        for learner in (*NETWORKS, PFA.name())
-    }
+def _influences(data: Data, found: rank_runs.Keys) -> dict[str, dict[int, FloatArray]]:
+    return influences_of_runs(rank_runs.drawn_results(found), data.test)
 
 
 def _trained(
-    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, trained: str, found: Keys
+    data: Data, hankel: HankelMatrix, svd: TruncatedSVD, trained: str, found: rank_runs.Keys
 ) -> tuple[str, str]:
     """Return the models that are trained as JSON, "models", and how sure their scores are,
     "margins": the networks of one learner; and all others, with the scores of "seeds".
     """
-    results = _finished(found)
-    again = {
-        learner: {
-            rank: [finished(key) for key in keys]
-            for rank, keys in found[_seeds_of(learner)].items()
-        }
-        for learner in NETWORKS
-    }
+    results = rank_runs.drawn_results(found)
+    again = rank_runs.results_of_other_seeds(found)
     runs = computed(_influences, trained, data, found)
     margins = margins_payload(runs, hankel, svd, data)
     models = trained_payload(results)

@@ -12,23 +12,27 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError
+from nlwfa_core import Recipe, RecipeError, evaluate, fit
 from nlwfa_core.display import result_tables
+from nlwfa_core.display.explore import is_plain, linear_scores
+from nlwfa_core.display.lens import MAX_SINGULAR_VALUES
 from nlwfa_core.experiment.datasets import Data
-from nlwfa_core.experiment.recipe import recipe_code
+from nlwfa_core.experiment.recipe import recipe_code, run_title
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.export.downloads import data_files, figure_files, model_files, refusals
 from nlwfa_core.export.notebook import notebook
+from nlwfa_core.export.ranks import rank_files
 from nlwfa_core.export.report import report
 from nlwfa_core.export.script import UPLOADS, script
 from nlwfa_core.files import zipped
 from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.hankel.recipe import HankelRecipe
+from nlwfa_core.learning.spectral import hankel_svd
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.models.wfa import WFA
-from pages.shared import class_session, contents, pins, sidebar, uploads
+from pages.shared import class_session, contents, pins, rank_runs, sidebar, uploads
 from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown
 
@@ -65,23 +69,40 @@ class FinishedRun:
     # SHA-256 -> title of uploaded files; read beforehand, because a download runs outside the
     # session
     titles: dict[str, str]
+    # those of Explore's picture of the same strings that are finished
+    runs_by_rank: rank_runs.Keys
 
     def report(self) -> bytes:
         return report(
             self.result, self.data, self.hankel, self.references, self.link, self.titles
         ).encode()
 
+    def matrix(self) -> HankelMatrix | None:
+        """Return the run's matrix, or the sidebar's; None if these strings don't allow it."""
+        if self.hankel is not None:
+            return self.hankel
+        with suppress(RecipeError):
+            return build_hankel(self.data.train, self.matrix_recipe)
+        return None
+
     def scores(self) -> bytes:
-        return result_tables.scores_csv(
-            {self.result.recipe.title: self.result.scores} | self.references
-        )
+        """Write the scores of the run, of the linear model of its rank, and of the references."""
+        recipe = self.result.recipe
+        rows = {recipe.title: self.result.scores}
+        matrix = self.matrix()
+        if matrix is not None and is_plain(matrix) and recipe.learning.learner != "SP":
+            with suppress(RecipeError):  # the matrix may be too small for the rank
+                linear = fit(matrix, "SP", recipe.learning.rank).model
+                rows[run_title("SP", recipe.learning.rank)] = evaluate(linear, self.data.test)
+        return result_tables.scores_csv(rows | self.references)
 
     def figures(self) -> dict[str, bytes]:
-        hankel = self.hankel
-        if hankel is None:
-            with suppress(RecipeError):  # the sidebar's matrix, which these strings may not allow
-                hankel = build_hankel(self.data.train, self.matrix_recipe)
-        return figure_files(self.result, self.data, hankel)
+        matrix = self.matrix()
+        linear: dict[int, Scores] = {}
+        if matrix is not None:
+            linear = linear_scores(matrix, hankel_svd(matrix, MAX_SINGULAR_VALUES), self.data.test)
+        ranks = rank_files(linear, rank_runs.results(self.runs_by_rank))
+        return figure_files(self.result, self.data, matrix) | ranks
 
     def everything(self) -> bytes:
         recipe = self.result.recipe
@@ -191,6 +212,7 @@ def finished(recipe: Recipe, result: Result, link: str) -> FinishedRun:
         context.reference_scores,
         link,
         uploads.titles(recipe),
+        rank_runs.finished_keys(rank_runs.keys(recipe)),
     )
 
 
@@ -200,8 +222,8 @@ def results(run: FinishedRun) -> list[Card]:
     losses = ", the losses of training" if run.result.report.logs else ""
     deep = "how deep the model reaches" + ("" if linear else ", beside SP")
     figures = (
-        f"The Hankel matrix, its singular values{losses}, and {deep}: each as PDF and SVG, ready "
-        "for a paper."
+        f"The Hankel matrix, its singular values{losses}, {deep}, and Explore's scores at each "
+        "rank (with a CSV): each as PDF, SVG and PNG, ready for a paper."
     )
     model = "Weights (safetensors) and their meaning (JSON), for nlwfa_core.load"
     return [
@@ -223,7 +245,8 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/table:",
             "Scores",
-            "CSV: scores on the test strings with all digits, with the reference models.",
+            "CSV: scores on the test strings with all digits, with SP of this rank and the "
+            "reference models.",
             "scores.csv",
             run.scores,
             "text/csv",

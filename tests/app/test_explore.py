@@ -18,9 +18,8 @@ from nlwfa_core.display.explore import (
     PFA_STARTS,
 )
 from nlwfa_core.experiment.recipe import with_fields
-from pages.shared import components, rank_series, visitor_runs
+from pages.shared import components, rank_runs, rank_series, visitor_runs
 from pages.shared.sidebar import FIRST
-from pages.views import explore as view
 from tests.app.lab import complaints, ended, go, open_lab, recipe_of, trained
 from tests.quick import QUICK
 from tests.waiting import wait_for
@@ -292,7 +291,7 @@ def test_of_two_linear_models_that_with_more_starts_is_shown(starts: int) -> Non
         number: with_fields(recipe, {"learner": "PFA", "rank": 3, "starts": number}).key()
         for number in (1, PFA_STARTS, 20)
     }
-    recipes = view._recipes(recipe, {}, "likelihood")["PFA"][3]
+    recipes = rank_runs.recipes(recipe, "likelihood")["PFA"][3]
     assert [each.key() for each in recipes] == [
         by_starts[number] for number in sorted({PFA_STARTS, starts})[::-1]
     ]

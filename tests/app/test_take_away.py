@@ -7,12 +7,14 @@ from __future__ import annotations
 import io
 import zipfile
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from nlwfa_core import HankelRecipe, Recipe, RecipeError, load, options, run
+from nlwfa_core import HankelRecipe, Recipe, RecipeError, load, options
+from nlwfa_core import run as run_recipe
 from nlwfa_core.experiment.presets import PRESETS
-from nlwfa_core.experiment.recipe import recipe_code
+from nlwfa_core.experiment.recipe import flat, recipe_code
 from pages.shared import contents, sidebar
 from pages.shared.context import Context
 from pages.views import take_away
@@ -67,7 +69,7 @@ def test_nothing_is_made_on_demand_while_a_run_is_polled() -> None:
 def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
     app = upload(open_lab("data", **QUICK | {"learner": "SP"}), LINES)
     recipe = recipe_of(app)
-    result = run(recipe, files=contents.uploads().get)
+    result = run_recipe(recipe, files=contents.uploads().get)
     archive = zipfile.ZipFile(io.BytesIO(take_away.finished(recipe, result, "").everything()))
     names = archive.namelist()
     assert {
@@ -121,6 +123,30 @@ def test_an_opponents_run_has_the_matrix_of_its_strings_and_is_a_probabilistic_a
         "figures/hankel.svg",
         "figures/singular-values.pdf",
     } <= set(names)
+
+
+def test_the_models_of_other_ranks_in_explore_are_taken_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And the linear model of the same rank stands beside the run's scores."""
+    fields = flat(PRESETS["first-steps"][1]) | {
+        "learner": "both.non",
+        "rank": 3,
+        "objective": "likelihood",
+    }
+    app = open_lab("take_away", **fields)
+    assert not complaints(app) and "figures.zip" in offered(app)
+    recipe = recipe_of(app)
+    monkeypatch.setattr(sidebar, "matrix", lambda: PRESETS["first-steps"][1].hankel)
+    run = take_away.finished(recipe, Context(recipe).result, "")
+    scores = pd.read_csv(io.BytesIO(run.scores()), index_col="model")
+    assert list(scores.index[:2]) == ["both.non, k = 3", "SP, k = 3"]
+    ranks = pd.read_csv(io.BytesIO(run.figures()["ranks.csv"]))
+    assert ranks.groupby("learner")["rank"].nunique()["SP"] == 20
+    seeds = ranks[(ranks["learner"] == "both.non") & (ranks["rank"] == 3)]
+    assert seeds["seed"].tolist() == [0, 1, 2] and set(seeds["objective"]) == {"likelihood"}
+    same = ranks[(ranks["learner"] == "SP") & (ranks["rank"] == 3)]["wer"].item()
+    assert scores.loc["SP, k = 3", "wer"] == same
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
     """By one drag, which sends nothing until it is let go; the address keeps both ranks."""
     sizes = sent_by(page)
     visit(page, lab, rank=2)
-    page.get_by_role("button", name="unlink lanes").click()
+    page.get_by_role("button", name="a rank for each lane").click()
     expect(page).to_have_url(re.compile("linear_rank=2"))
     linear = page.get_by_role("slider", name="States of the linear model")
     box = linear.bounding_box()
@@ -137,7 +137,7 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
     expect(rows.filter(has_text="SP")).to_contain_text("SP20")
     expect(rows.filter(has_text="both.non")).to_contain_text("both.non3")
     page.get_by_role("button", name="Close").click()
-    page.get_by_role("button", name="link lanes").click()
+    page.get_by_role("button", name="one rank for both").click()
     expect(verdict(page)).to_contain_text("With 3 states")
     expect(page).not_to_have_url(re.compile("linear_rank"))
 
@@ -243,8 +243,8 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     share = f"{values[:2].sum() / values.sum():.0%}"
     expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)}: no state left")
     page.get_by_role("button", name="end", exact=True).click()
-    expect(caption).to_have_text(f"Across depth, up how sure to end; {lost} lost")
-    expect(page.locator(".explore .lane.lower .caption").nth(1)).to_contain_text("up how sure")
+    expect(caption).to_have_text("Across: depth; up: how sure to end")
+    expect(page.locator(".explore .lane.lower .caption").nth(1)).to_contain_text("up: how sure")
     expect(page).to_have_url(re.compile("plane=end"))
     visit(page, lab, rank=5, source="hmm")
     expect(caption).to_contain_text("of the variance")
@@ -300,7 +300,7 @@ def test_the_switches_choose_the_learner_and_a_title_opens_its_page(page: Page, 
     page.get_by_role("switch", name="how rows are compressed").click()
     expect(page).to_have_url(re.compile("learner=tran.non"))
     page.get_by_role("switch", name="how states step").click()
-    expect(verdict(page)).to_contain_text("matrices are right to depth")
+    expect(verdict(page)).to_contain_text("matrices are right on [ⁿ]ⁿ to depth")
     expect(page).to_have_url(re.compile("learner=SP"))
     page.get_by_role("button", name="H: what follows what").click()
     expect(heading(page, "hankel")).to_be_visible()

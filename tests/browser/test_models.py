@@ -277,7 +277,7 @@ VERDICTS = [
     (lane(0.1), lane(0.2, reach=5), "the linear model is nearer, but not right to such depth"),
     (lane(0.0), lane(0.0), "level: the curve buys nothing"),
     (lane(0.0), lane(0.1), "the linear model has 100% less error"),
-    (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither holds the strings"),
+    (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither model comes near H"),
     (lane(None), lane(0.2), "only the nonlinear model holds any string"),
     (lane(0.2), lane(None), "the nonlinear model failed"),
     (lane(0.2), lane("∞"), "the nonlinear model failed"),
@@ -288,6 +288,26 @@ VERDICTS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("scores", "enough"),
+    [
+        ([0.4, 0.2, 0.105, 0.1, 0.3], 3),
+        ([None, "∞", 0.2, 0.1], 4),
+        ([0.3], 1),
+        ([None, "∞"], None),
+    ],
+)
+def test_enough_are_the_fewest_states_that_are_level_with_the_best(
+    script: Page, scores: list[Any], enough: int | None
+) -> None:
+    assert script.evaluate("(scores) => enoughStates(scores, 0)", scores) == enough
+
+
+def test_what_cant_be_drawn_is_not_called_untrained(script: Page) -> None:
+    found = verdict(script, None, lane(0.2), isUndrawn=True)
+    assert found["head"] == "With 4 states, SP is not drawn for this matrix"
+
+
 @pytest.mark.parametrize(("linear", "network", "expected"), VERDICTS)
 def test_the_headline_is_made_from_the_scores(
     script: Page, linear: Any, network: Any, expected: str
@@ -296,7 +316,7 @@ def test_the_headline_is_made_from_the_scores(
     assert found["head"] == f"With 4 states, {expected}"
     line = "".join(text for text, _ in found["line"])
     if network and network["scores"][0] == 0.05:
-        assert line == "distance to the truth 0.050 against 0.200 · right to depth 3 against 3"
+        assert line == "distance to the truth 0.050 against 0.200 · both right on [ⁿ]ⁿ to depth 3"
 
 
 @pytest.mark.parametrize("objectives", [("hankel", "likelihood"), ("likelihood", "hankel")])
@@ -310,11 +330,18 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     way = "by likelihood" if objectives[1] == "likelihood" else "from the matrix"
     told = "".join(text for text, _ in alike["line"])
     assert told.endswith("ways: 0.100 of the gap is the training, 0.050 the curve")
-    for unlike in (0.03, 0.3, "∞"):
+    assert alike["head"].endswith("has 75% less error; trained alike, 50%")
+    for unlike, rest in ((0.03, "behind"), (0.052, "level"), (0.3, "83%"), ("∞", "")):
         other = verdict(script, lane(0.2), lane(0.05), objectives=objectives, alike=[unlike, 0, 0])
+        assert other["head"].endswith(f"error; trained alike, {rest}" if rest else "less error")
         told = "".join(text for text, _ in other["line"])
-        is_number = unlike != "∞"
-        assert told.endswith(f" (linear {way}: {unlike:.3f})" if is_number else "different ways")
+        if unlike == "∞":
+            expected = "different ways"
+        elif rest == "level":
+            expected = "ways: 0.148 of the gap is the training, 0.002 the curve"
+        else:
+            expected = f" (linear {way}: {unlike:.3f})"
+        assert told.endswith(expected)
     level = verdict(script, lane(0.2), lane(0.2), objectives=objectives)
     assert level["head"] == "With 4 states, level"
     like = verdict(script, lane(0.2), lane(0.2), objectives=["likelihood", "likelihood"])
@@ -375,7 +402,8 @@ def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses
 
 def test_where_the_chart_ends_a_model_may_reach_farther(script: Page) -> None:
     line = verdict(script, lane(0.2, reach=2), lane(0.1, reach=8))["line"]
-    assert "".join(text for text, _ in line).endswith("right to depth 8 or more against 2")
+    told = "".join(text for text, _ in line)
+    assert told.endswith("right on [ⁿ]ⁿ to depth 8 or more against 2")
 
 
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
@@ -500,9 +528,9 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     found = verdict(script, lane(0.2), None, learner="SP", rank=1)
-    assert found["head"] == "With 1 state, matrices are right to depth 3"
+    assert found["head"] == "With 1 state, matrices are right on [ⁿ]ⁿ to depth 3"
     last = verdict(script, lane(0.2, reach=8), None, learner="SP", rank=1)
-    assert last["head"] == "With 1 state, matrices are right to depth 8 or more"
+    assert last["head"] == "With 1 state, matrices are right on [ⁿ]ⁿ to depth 8 or more"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
     assert nothing["head"] == "With 1 state, matrices hold no string at all"
     undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
@@ -544,6 +572,7 @@ def verdict(
         "others": [],
         "hasTruth": True,
         "noun": "depth",
+        "nested": "[ⁿ]ⁿ",
         "longest": 8,
     }
     found: dict[str, Any] = script.evaluate("(asked) => verdictOf(asked)", asked | others)

@@ -7,18 +7,20 @@ from __future__ import annotations
 import ast
 import io
 import json
+import math
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
@@ -39,7 +41,9 @@ from nlwfa_core.experiment.pipeline import prepare
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.export.automaton_formats import openfst, pautomac, weights_json
 from nlwfa_core.export.downloads import data_files, figure_files, model_files, refusals
+from nlwfa_core.export.figures import FORMATS
 from nlwfa_core.export.notebook import notebook
+from nlwfa_core.export.ranks import rank_files
 from nlwfa_core.export.report import report
 from nlwfa_core.export.script import script
 from nlwfa_core.files import FileShelf, zipped
@@ -413,12 +417,12 @@ def test_the_report_of_a_linear_model_says_how_far_the_rank_is_known(learned: Re
 
 
 @pytest.mark.slow
-def test_the_figures_of_a_run_are_pdf_and_svg_files(learned: Result) -> None:
+def test_the_figures_of_a_run_are_files_for_papers_and_slides(learned: Result) -> None:
     data = load_data(SMALL.data)
     hankel = build_hankel(data.train, SMALL.hankel)
     files = figure_files(learned, data, hankel)
     names = {"hankel", "singular-values", "weights"}
-    assert set(files) == {f"{name}.{suffix}" for name in names for suffix in ("pdf", "svg")}
+    assert set(files) == {f"{name}.{suffix}" for name in names for suffix in FORMATS}
     assert all(files[name][:4] == b"%PDF" for name in files if name.endswith("pdf"))
     assert files == figure_files(learned, data, hankel)
     networks = run(NETWORKS)
@@ -432,3 +436,25 @@ def test_the_figures_of_a_run_are_pdf_and_svg_files(learned: Result) -> None:
     opponent = run(SMALL.with_learner("HMM"))
     assert b"k = 2<" in files["singular-values.svg"]
     assert b"k = 2<" not in figure_files(opponent, data, hankel)["singular-values.svg"]
+
+
+def test_scores_of_all_ranks_are_a_table_and_figures(learned: Result) -> None:
+    """Without what is not known: here, of SP with one state, the total variation."""
+    networks = run(NETWORKS)
+    seeds = [networks, run(NETWORKS.changed(learning=NETWORKS.learning.changed(seed=1)))]
+    unknown = replace(learned.scores, total_variation=math.nan)
+    files = rank_files({1: unknown, 2: learned.scores}, {"both.non": {2: seeds}})
+    names = [
+        f"ranks-{score}.{kind}" for score in ("tv", "wer", "bits-per-symbol") for kind in FORMATS
+    ]
+    assert list(files) == ["ranks.csv", *names]
+    table = pd.read_csv(io.BytesIO(files["ranks.csv"]))
+    assert table["learner"].tolist() == ["SP", "SP", "both.non", "both.non"]
+    assert table["rank"].tolist() == [1, 2, 2, 2]
+    assert table["seed"].tolist()[2:] == [0, 1]
+    assert table["wer"].tolist()[1:] == [one.scores.wer for one in (learned, *seeds)]
+    assert b"by likelihood" not in files["ranks-wer.svg"]
+    assert b"from the matrix" in files["ranks-wer.svg"] and b">both.non<" in files["ranks-wer.svg"]
+    assert "∞" not in files["ranks-tv.svg"].decode()
+    known_nowhere = rank_files({2: replace(learned.scores, total_variation=None)}, {})
+    assert "ranks-tv.pdf" not in known_nowhere and "ranks-wer.pdf" in known_nowhere

@@ -1,0 +1,94 @@
+"""Write the scores of models of every rank, as Explore draws them: a table, and figures for
+papers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from functools import partial
+from typing import Any, TypeAlias
+
+from .. import plot
+from ..experiment.results import Result
+from ..metrics.score_table import SCORE_OF, Scores
+from ..metrics.tables import csv_text
+from .figures import FORMATS, RunFigure
+
+FIGURES = {  # field -> the name of its files, and the title of the axis
+    "total_variation": ("tv", "total variation"),
+    "wer": ("wer", "word error rate (end counted)"),
+    "bits_per_symbol": ("bits-per-symbol", "bits per symbol (end counted)"),
+}
+WAYS = {"hankel": "from the matrix", "likelihood": "by likelihood"}
+# learner -> rank -> the results of its seeds
+ResultsByRank: TypeAlias = Mapping[str, Mapping[int, Sequence[Result]]]
+
+
+def rank_files(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, bytes]:
+    """Write "ranks.csv", one line for each model, and figures of three scores on the test strings,
+    such as "ranks-wer.pdf"; none of a score that no model has.
+
+    Parameters
+    ----------
+    linear : mapping
+        Rank -> the scores of SP.
+    results : mapping
+        Learner -> rank -> the results of its seeds. All networks have the same objective.
+    """
+    scores = {"SP": {rank: [one] for rank, one in linear.items()}}
+    for learner, by_rank in results.items():
+        scores[learner] = {rank: [one.scores for one in same] for rank, same in by_rank.items()}
+    ways = {_way(same[0]) for name in results if name != "PFA" for same in results[name].values()}
+    heading = "".join(f"networks trained {WAYS[way]}; bands: 95% over seeds" for way in ways)
+    files = {"ranks.csv": _table(linear, results)}
+    for field, (name, title) in FIGURES.items():
+        curves = _curves(scores, field)
+        if curves:
+            figure = RunFigure(
+                f"{SCORE_OF[field].title}, at each rank",
+                partial(_draw, curves=curves, title=title, heading=heading),
+            )
+            files |= {
+                f"ranks-{name}.{suffix}": file for suffix, file in figure.files(FORMATS).items()
+            }
+    return files
+
+
+def _curves(
+    scores: Mapping[str, Mapping[int, Sequence[Scores]]], field: str
+) -> dict[str, dict[int, list[float]]]:
+    """Select one score of the models that have it."""
+    curves: dict[str, dict[int, list[float]]] = {}
+    for learner, by_rank in scores.items():
+        for rank, same in by_rank.items():
+            values = [getattr(one, field) for one in same]
+            known = [value for value in values if value is not None and not math.isnan(value)]
+            if known:
+                curves.setdefault(learner, {})[rank] = known
+    return curves
+
+
+def _draw(figure: Any, curves: plot.Scores, title: str, heading: str) -> None:
+    axes = plot.curves(curves, figure.subplots(), y_label=title)
+    axes.set_title(heading, fontsize="medium")
+
+
+def _table(linear: Mapping[int, Scores], results: ResultsByRank) -> bytes:
+    names = [field.name for field in fields(Scores)]
+    lines: list[list[Any]] = [["learner", "rank", "objective", "seed", "training", *names]]
+    for rank, scores in linear.items():
+        lines.append(["SP", rank, "hankel", None, None, *asdict(scores).values()])
+    for learner, by_rank in results.items():
+        for rank, same in by_rank.items():
+            for one in same:
+                about = [learner, rank, _way(one), one.recipe.seed, one.report.training]
+                lines.append([*about, *asdict(one.scores).values()])
+    return csv_text(lines).encode()
+
+
+def _way(result: Result) -> str:
+    """Return what a model was trained on: EM knows the likelihood alone."""
+    way: str = result.recipe.learning.fields().get("objective", "likelihood")
+    return way
