@@ -140,8 +140,10 @@ def check_between(name: str, number: float, least: float, most: float, reason: s
 
 
 def sentence_of(error: Exception) -> str:
-    """Explain why a run failed, in a sentence: our own errors speak for themselves, all others are
-    errors of the program.
+    """Explain in a sentence why a run failed.
+
+    The message of a RecipeError is shown as it is, a lack of memory gets advice, and anything else
+    is reported as an error inside the program.
 
     >>> sentence_of(RecipeError("rank must be at least 1; got 0")), sentence_of(KeyError("rank"))
     ('rank must be at least 1; got 0', "The run stopped with an error inside the program: KeyError: 'rank'")

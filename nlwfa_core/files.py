@@ -136,14 +136,14 @@ def read_rest(file: BinaryIO, max_bytes: int) -> bytes:
 
 
 def to_json(value: object) -> str:
-    """Write a value as JSON text, in which ∞, −∞ and nan are the strings "inf", "-inf" and
+    """Return a value as JSON text, in which ∞, −∞ and nan are the strings "inf", "-inf" and
     "nan".
     """
     return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
 
 
 def ascii_json(value: object) -> str:
-    """Write a value as `to_json` does, in printable ASCII only."""
+    """Return a value as `to_json` does, in printable ASCII only."""
     return json.dumps(plain(value), allow_nan=False).replace("\x7f", "\\u007f")
 
 

@@ -372,20 +372,19 @@ class Record(BaseModel):
 
     @classmethod
     def adapted(cls, values: Mapping[str, Any], **fields: Any) -> Self:
-        """Make a record from some fields, and from those of other values that have an effect with
-        them.
-        """
+        """Make a record from `fields`, and from those of `values` that have an effect with them."""
         kept = {
             name: value
             for name, value in values.items()
             if name in cls.model_fields and name not in fields
         }
+        # Without one field another may have no effect, so this is repeated.
         while kept:
             draft = cls.model_construct(**kept, **fields)
-            useless = draft._absent & kept.keys()
-            if not useless:
+            without_effect = draft._absent & kept.keys()
+            if not without_effect:
                 break
-            for name in useless:
+            for name in without_effect:
                 del kept[name]
         return cls(**kept, **fields)
 

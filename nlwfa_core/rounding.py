@@ -189,7 +189,7 @@ def has_vanishing_states(
 
 def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) -> FloatArray:
     """Multiply states by A, carry the bounds of their errors along, and set states that are zero by
-    the rule to 0.
+    the rule (see the module) to 0.
 
     `states` (n, 2k): the states, and after them the bounds of the errors of their entries. `A` and
     `magnitudes` (k, k): A and |A|.
@@ -200,14 +200,15 @@ def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) 
     >>> step_with_errors(state, np.ones((3, 3)), np.ones((3, 3))).tolist()
     [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     """
-    before, errors = np.hsplit(states, 2)
+    before, bounds = np.hsplit(states, 2)
     size = np.abs(before)
     products = before @ A
-    errors = (errors + error_of_sums(before) * size) @ magnitudes
-    # a bound that overflows may be nan
-    largest = np.fmin(RELATIVE_ERROR * (size @ magnitudes), errors)
-    after = np.hstack((products, errors))
-    after[((np.abs(products) <= largest) & np.isfinite(products)).all(axis=1)] = 0.0
+    new_bounds = (bounds + error_of_sums(before) * size) @ magnitudes
+    # fmin: a bound that overflows may be nan, and then the first condition decides alone
+    zero_below = np.fmin(RELATIVE_ERROR * (size @ magnitudes), new_bounds)
+    is_zero = ((np.abs(products) <= zero_below) & np.isfinite(products)).all(axis=1)
+    after = np.hstack((products, new_bounds))
+    after[is_zero] = 0.0
     return after
 
 
@@ -407,7 +408,7 @@ def format_apart(first: float | None, second: float | None, digits: int = 3) -> 
 
 
 def format_beside(value: float | None, limit: float, digits: int = 3) -> str:
-    """Write a number whose side of a limit matters: it looks like the limit only if it equals it.
+    """Write a number with so many digits that it reads as the limit only if it equals the limit.
 
     >>> format_beside(0.99998, 1), format_beside(1.0, 1), format_beside(0.5, 1)
     ('0.99998', '1', '0.5')

@@ -1015,9 +1015,10 @@ class Explore {
     const cuts = [...new Set(this.lanes.map((lane) => lane.rank))];
     const further = cuts.filter((rank) => rank > most); // stands behind a gap
     const ranks = Array.from({ length: most }, (_, n) => n + 1).concat(further);
+    // a lesson is about the lanes
+    const others = this.scene ? [] : [...Object.keys(NETWORKS).filter((name) => material.trained[name]), ...LINEAR];
     const learners = [
-      ...Object.keys(NETWORKS).filter((name) => material.trained[name] && name !== state.learner),
-      ...LINEAR.filter((name) => name !== state.linear),
+      ...others.filter((name) => name !== state.learner && name !== state.linear),
       ...(state.learner === "SP" ? [] : [state.learner]),
       state.linear,
     ];
@@ -1041,7 +1042,7 @@ class Explore {
       ...(thin.length ? ["; thin:", ...thin] : []),
       state.linear === "PFA" && thin.some(({ textContent }) => textContent === " SP") ? "; dashed: PFA" : "",
     );
-    const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits";
+    const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits" && !this.scene;
     this.find(".caveat").textContent = isShown ? "PFA may zigzag: EM raises likelihood, not this score." : "";
     const here = this.lanes.map(
       ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
@@ -1247,7 +1248,7 @@ class Explore {
       ranks: [linearRank, state.rank],
       learner: state.learner,
       objectives,
-      alike: alike?.scores,
+      alike: this.scene ? undefined : alike?.scores,
       linear,
       network: state.learner === "SP" ? null : network,
       others: material.others(state.learner, state.rank),
@@ -1448,7 +1449,11 @@ class Explore {
     this.tip.replaceChildren(html("b", word, "mono"), html("span", told));
     canvas.parentElement.append(this.tip);
     const isLeft = x < canvas.clientWidth / 2;
-    Object.assign(this.tip.style, { left: isLeft ? `${x + 14}px` : "auto", right: isLeft ? "auto" : `${canvas.clientWidth - x + 14}px`, top: `${y + 14}px` });
+    Object.assign(this.tip.style, {
+      left: isLeft ? `${x + 14}px` : "auto",
+      right: isLeft ? "auto" : `${canvas.clientWidth - x + 14}px`,
+      top: `${y + 14}px`,
+    });
   }
 
   say() {

@@ -34,7 +34,8 @@ const MEANS = {
   "tran.non": "matrices that compress rows of H to states, and tanh in the network of each symbol that steps from state to state",
   "both.non": "tanh in the autoencoder that compresses rows of H to states, and in the network of each symbol that steps from state to state",
 };
-const GOES_ON = "would be below 0"; // what a linear model's line does past its last state
+const STRAIGHT = "straight: goes below 0"; // a linear model's line past its last state
+const BENT = "bent: stays at 0";
 const COLOURS = { SP: "linear", PFA: "linear", "fac.non": "fac", "tran.non": "tran", "both.non": "both" };
 const SCORES = [
   ["TV", "total variation: distance to the truth"],
@@ -421,7 +422,7 @@ class Lane {
     const own = shares(model.scores(stateAfter(model, word)));
     const real = material.truly(word);
     const end = material.symbols.length;
-    const caption = [html("span", "after "), html("b", material.ending(word, MOST_AFTER), "mono")];
+    const caption = [html("span", "next, after "), html("b", material.ending(word, MOST_AFTER), "mono")];
     if (real) caption.unshift(html("span", material.truth.name, "band bar"));
     this.captions[2].replaceChildren(...caption);
     this.captions[2].title = `after ${material.text(word)}`;
@@ -632,11 +633,23 @@ class Lane {
       const [x, y] = points.at(-1);
       pen.globalAlpha = 1;
       pen.fillStyle = pen.strokeStyle;
-      const goesRight = x + 6 + pen.measureText(GOES_ON).width < this.dots.clientWidth;
+      const room = this.dots.clientWidth - x;
+      const goesRight = room > x || room > pen.measureText(STRAIGHT).width + 10;
       pen.textAlign = goesRight ? "left" : "right";
-      pen.fillText(GOES_ON, goesRight ? x + 6 : x - 6, y - 4);
+      pen.fillText(STRAIGHT, goesRight ? x + 6 : x - 6, y - 4, (goesRight ? room : x) - 10);
     }
     pen.globalAlpha = 1;
+    if (NETWORKS[this.learner] && points.length > 2) {
+      const [[, first], [, last]] = [line.points[0], line.points.at(-1)];
+      const [zero, half] = [heightOf(0), heightOf(0.5)];
+      const falls = Math.abs(last - zero) < Math.abs(half - zero) / 5 && Math.abs(first - zero) > Math.abs(half - zero);
+      const [x, y] = [this.dots.clientWidth - 6, spot([0, heightOf(0.9)])[1]];
+      const wide = pen.measureText(BENT).width;
+      pen.fillStyle = pen.strokeStyle;
+      pen.textAlign = "right";
+      if (falls) pen.fillText(BENT, x, y);
+      if (falls) this.names.push([x - wide, y, wide]);
+    }
     pen.textAlign = "center";
     for (let group = 0; group < numGroups; group++) {
       const [x] = spot([explore.material.acrossOf(group), 0]);
@@ -694,23 +707,22 @@ class Lane {
     const [x, y] = alive.at(-1);
     if (end < 0) this.label(pen, read(state.at), isScale ? [x, y + 30] : [x, y], colour("cut"), width); // steps are above
     else if (isScale) {
-      // a cross at the depth where its state would be
+      // a cross in mid-air: at 0 it would look like a state that is right never to end
       const lost = state.word.slice(0, end);
-      const depth = Math.min(material.numGroups - 1, Math.max(0, material.depthOf(lost)));
-      const [over] = spot([material.acrossOf(depth), 0]);
+      const [over, above] = [x + (x < width * 0.7 ? 20 : -20), y - 48];
       const place = this.points[material.rowOf.get(String(lost))];
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 1.5;
-      hop(pen, [x, y], [over, y]);
+      hop(pen, [x, y], [over, above]);
       pen.lineWidth = 3;
       pen.beginPath();
       for (const side of [-5, 5]) {
-        pen.moveTo(over - 5, y - side);
-        pen.lineTo(over + 5, y + side);
+        pen.moveTo(over - 5, above - side);
+        pen.lineTo(over + 5, above + side);
       }
       pen.stroke();
       if (place) ring(pen, place, 4.5, null, colour("cut"));
-      this.label(pen, `${read(end)}: state 0`, [over, y - 6], colour("cut"), width);
+      this.label(pen, `${read(end)}: state 0`, [over, above + 13], colour("cut"), width);
     } else {
       // beside the ring, towards the middle, where no ring has its name
       const aside = x < width / 2 ? x + width / 16 - 4 : x - width / 16 - 50;

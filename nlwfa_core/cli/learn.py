@@ -63,6 +63,7 @@ from .text import (
 
 if TYPE_CHECKING:
     from ..learning.fitting import Fit
+    from ..search.rank_selection import RankSelection
     from ..strings.sample import Sample
 
 VALIDATION = "validation"  # the criterion by which `select-rank` chooses by default
@@ -420,35 +421,24 @@ def select_rank(
 
     check_one_of("criterion", criterion, (VALIDATION, *CRITERIA))
     by_criterion = criterion in CRITERIA
-    for option, value in (
-        ("--validation", validation),
-        ("--folds", folds),
-        ("--fold-seed", fold_seed),
-        ("--metric", metric),
-    ):
-        if by_criterion and value is not None:
-            raise no_effect(option, f"--criterion {criterion}", f"--criterion {VALIDATION}")
-    if not by_criterion and (validation is None) == (folds is None):
-        got = "neither" if folds is None else "both"
-        raise RecipeError(f"choose the rank with either --validation or --folds; got {got}")
+    _check_choice(criterion, validation, folds, fold_seed, metric)
     if folds is not None and reading.window:
         raise RecipeError(
             "--folds can't be used with --window: folds are drawn at random, and windows that "
             "touch are not independent; use --validation with a later part of the sequence"
         )
-    by = criterion if by_criterion else metric or "wer"
+    score_name = criterion if by_criterion else metric or "wer"
     if not by_criterion:
-        check_one_of("metric", by, SELECTION_METRICS)
-    tried = number_ranges("ranks", ranks, limits.most("rank"))
-    recipe = learning_recipe(learner, tried[0], field_values)
+        check_one_of("metric", score_name, SELECTION_METRICS)
+    ranks_to_try = number_ranges("ranks", ranks, limits.most("rank"))
+    recipe = learning_recipe(learner, ranks_to_try[0], field_values)
     symbols = Symbols.of(alphabet, unknown, min_count)
     read, read_notes = _read_training(train, reading, max_distinct, symbols)
-    if validation is None and not by_criterion:
+    if folds is not None:
+        divided = (folds, fold_seed or 0)
         return _select_by_folds(
-            (read, read_notes), recipe, tried, (folds or 0, fold_seed or 0), by, as_json
+            (read, read_notes), recipe, ranks_to_try, divided, score_name, as_json
         )
-    if fold_seed is not None:
-        raise no_effect("--fold-seed", "--validation", "--folds")
     sample = read
     test = None
     if validation is not None:
@@ -457,26 +447,48 @@ def select_rank(
         read_notes = (*read_notes, *validation_notes)
     print_notes(read_notes)
     with progress_bar() as report:
-        selection = best_of_ranks(sample, test, tried, recipe, metric=by, report=report)
-    if not as_json:
-        summary = criteria_summary if by_criterion else ranks_summary
-        return Output(summary(learner, selection), selection.notes)
-    scores = [{"rank": rank, **asdict(scores)} for rank, scores in selection.scores]
-    scores += [
-        {"rank": rank, **asdict(one), "aic": one.aic, "bic": one.bic}
-        for rank, one in selection.criteria
-    ]
-    return Output(
-        ascii_json(
-            {
-                "learner": learner,
-                "metric": selection.metric,
-                "rank": selection.rank,
-                "scores": scores,
-            }
-        ),
-        selection.notes,
-    )
+        selection = best_of_ranks(
+            sample, test, ranks_to_try, recipe, metric=score_name, report=report
+        )
+    if as_json:
+        return Output(_selection_json(learner, selection), selection.notes)
+    summary = criteria_summary if by_criterion else ranks_summary
+    return Output(summary(learner, selection), selection.notes)
+
+
+def _check_choice(
+    criterion: str,
+    validation: Path | None,
+    folds: int | None,
+    fold_seed: int | None,
+    metric: str | None,
+) -> None:
+    """Raise RecipeError if it is not clear by what the rank is to be chosen, or if one of these
+    options would have no effect.
+    """
+    if criterion in CRITERIA:
+        for option, value in (
+            ("--validation", validation),
+            ("--folds", folds),
+            ("--fold-seed", fold_seed),
+            ("--metric", metric),
+        ):
+            if value is not None:
+                raise no_effect(option, f"--criterion {criterion}", f"--criterion {VALIDATION}")
+    elif (validation is None) == (folds is None):
+        got = "neither" if folds is None else "both"
+        raise RecipeError(f"choose the rank with either --validation or --folds; got {got}")
+    elif folds is None and fold_seed is not None:
+        raise no_effect("--fold-seed", "--validation", "--folds")
+
+
+def _selection_json(learner: str, selection: RankSelection) -> str:
+    rows = [{"rank": rank, **asdict(scores)} for rank, scores in selection.scores]
+    for rank, criteria in selection.criteria:
+        values = {**asdict(criteria), "aic": criteria.aic, "bic": criteria.bic}
+        rows.append({"rank": rank, **values})
+    found = {"learner": learner, "metric": selection.metric, "rank": selection.rank}
+    return ascii_json({**found, "scores": rows})
 
 
 def _select_by_folds(

@@ -51,12 +51,18 @@ def mix(
         raise no_effect(typed(next(iter(chosen))), "no --validation", "--validation")
     check_new_model(out, force)
     parts = [read_model(path) for path in models]
+    first = parts[0].alphabet
     for path, part in zip(models, parts, strict=True):
-        if (part.alphabet, part.alphabet.unknown) != (parts[0].alphabet, parts[0].alphabet.unknown):
+        own = part.alphabet
+        if own != first:
             raise RecipeError(
                 f"the models must have the same symbols in the same order; {models[0]} has "
-                f"{parts[0].alphabet.summary}, "
-                f"{path} has {part.alphabet.summary}"
+                f"{first.summary}, {path} has {own.summary}"
+            )
+        if own.unknown != first.unknown:
+            raise RecipeError(
+                "the models must have the same symbol for the unknown; "
+                f"{models[0]} has {first.unknown or 'none'}, {path} has {own.unknown or 'none'}"
             )
     functions = [part.model for part in parts]
     notes = tuple[str, ...]()

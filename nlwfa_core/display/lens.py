@@ -127,8 +127,8 @@ class MatrixChoice:
 
 
 def reconstruction(block: sparse.csr_array, svd: TruncatedSVD, rank: int) -> LowRank:
-    """Approximate a block by Ĥ = H V Vᵀ, where V holds the first `rank` right singular vectors of
-    H_λ.
+    """Approximate a block H by Ĥ = H V Vᵀ: its rows are projected on the first `rank` right
+    singular vectors V of H_λ.
 
     For H_λ this is the truncated SVD (if rows have no weights). For H_σ it is the part of its rows
     that a model of this rank can represent.

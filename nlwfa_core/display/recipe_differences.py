@@ -37,16 +37,14 @@ def differing(recipes: Sequence[Recipe]) -> list[str]:
     """List the labels of the options that differ between recipes; recipes in which an option has no
     effect do not count for it.
     """
+    if not recipes:
+        return []
     by_recipe = [options(recipe) for recipe in recipes]
-    return (
-        [
-            name
-            for name in by_recipe[0]
-            if len({values[name] for values in by_recipe} - {NO_EFFECT}) > 1
-        ]
-        if by_recipe
-        else []
-    )
+
+    def differs(label: str) -> bool:
+        return len({values[label] for values in by_recipe} - {NO_EFFECT}) > 1
+
+    return [label for label in by_recipe[0] if differs(label)]
 
 
 def with_title(value: str, titles: Mapping[str, str]) -> str:
@@ -131,17 +129,16 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
     recipes = [outcome.recipe for outcome in ordered]
     option_names = list(options(recipes[0])) if all_options and recipes else differing(recipes)
     by_run = [options(recipe) for recipe in recipes]
-    marks = ["best", *[""] * (len(order) - 2), "last"] if len(order) > 1 else ["only"] * len(order)
-    values = [outcome.selection(metric) for outcome in ordered]
-    if all(value is None for value in values):
-        marks = [""] * len(order)  # without validation strings there is no order
-    table: Table = {"run": order, "place": marks}
-    table |= {name: option_column(values[name] for values in by_run) for name in option_names}
+    selections = [outcome.selection(metric) for outcome in ordered]  # (score, weights of 0)
+    has_order = any(found is not None for found in selections)  # none without validation strings
+    table: Table = {"run": order, "place": _places(len(order)) if has_order else [""] * len(order)}
+    for name in option_names:
+        table[name] = option_column(run_options[name] for run_options in by_run)
     for score in (MAIN_SCORES[0], SCORE_OF["share_tied"], *MAIN_SCORES[1:]):
         table[score.short_title] = score_column((outcome.scores for outcome in ordered), score)
     table["training"] = [outcome.training for outcome in ordered]
     table[CRITERIA.get(metric, "on validation")] = Numbers.written(
-        (value and value[0] for value in values), format_score
+        (None if found is None else found[0] for found in selections), format_score
     )
     health = [outcome.diagnostics for outcome in ordered]
     for field in (
@@ -158,6 +155,11 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
             for value, one, recipe in zip(numbers, health, recipes, strict=True)
         )
     return table
+
+
+def _places(number: int) -> list[str]:
+    """Mark the first and the last of some runs in their order."""
+    return ["only"] if number == 1 else ["best", *[""] * (number - 2), "last"]
 
 
 def parallel_axes(outcomes: Mapping[str, Outcome]) -> dict[str, list[str] | list[float]]:

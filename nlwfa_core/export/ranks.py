@@ -16,11 +16,7 @@ from ..metrics.score_table import SCORE_OF, Scores
 from ..metrics.tables import csv_text
 from .figures import FORMATS, RunFigure
 
-FIGURES = {  # field -> the name of its files, and the title of the axis
-    "total_variation": ("tv", "total variation"),
-    "wer": ("wer", "word error rate (end counted)"),
-    "bits_per_symbol": ("bits-per-symbol", "bits per symbol (end counted)"),
-}
+FIGURES = {"total_variation": "tv", "wer": "wer", "bits_per_symbol": "bits-per-symbol"}
 WAYS = {"hankel": "from the matrix", "likelihood": "by likelihood"}
 # learner -> rank -> the results of its seeds
 ResultsByRank: TypeAlias = Mapping[str, Mapping[int, Sequence[Result]]]
@@ -43,11 +39,12 @@ def rank_files(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str
     ways = {_way(same[0]) for name in results if name != "PFA" for same in results[name].values()}
     heading = "".join(f"networks trained {WAYS[way]}; bands: 95% over seeds" for way in ways)
     files = {"ranks.csv": _table(linear, results)}
-    for field, (name, title) in FIGURES.items():
+    for field, name in FIGURES.items():
         curves = _curves(scores, field)
+        title = SCORE_OF[field].title
         if curves:
             figure = RunFigure(
-                f"{SCORE_OF[field].title}, at each rank",
+                f"{title}, at each rank",
                 partial(_draw, curves=curves, title=title, heading=heading),
             )
             files |= {
@@ -71,7 +68,8 @@ def _curves(
 
 
 def _draw(figure: Any, curves: plot.Scores, title: str, heading: str) -> None:
-    axes = plot.curves(curves, figure.subplots(), y_label=title)
+    label = title.split(" over ")[0]  # the longest is wider than the axis is high
+    axes = plot.curves(curves, figure.subplots(), y_label=label)
     axes.set_title(heading, fontsize="medium")
 
 

@@ -167,8 +167,8 @@ def _sound_run(folder: Path, key: str) -> Run:
     result = load_result(folder)
     if result.recipe.key() != key:
         raise RecipeError(
-            f"This bundle lists a run as {key[:12]}…, but its recipe has the key "
-            f"{result.recipe.key()[:12]}…."
+            f"This bundle lists a run under the key {key[:12]}…, but its recipe has the key "
+            f"{result.recipe.key()[:12]}…: the bundle is damaged, or was edited."
         )
     try:
         return run_of_result(key, result, time())

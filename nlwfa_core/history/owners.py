@@ -69,26 +69,20 @@ class OwnList(RunLabels):
         Runs that the person has deleted from it are added only if `again` is true.
         """
         keys = list(dict.fromkeys(keys))
-        # usually all are there, and there is no need to wait for a writer
+        # Usually all are there: reading shows it without waiting for a writer.
+        counts_as_there = OWNED.c.removed.is_(None) if again else sa.true()
         with self.reading.connect() as connection:
-            on_list = OWNED.c.removed.is_(None) if again else sa.true()
-            missing = set(keys) - set(
-                connection.scalars(sa.select(OWNED.c.run).where(*self._rows(keys), on_list))
-            )
-        if missing:
-            with self.writing() as connection:
-                existing = set(
-                    connection.scalars(sa.select(OWNED.c.run).where(*self._rows(missing)))
-                )
-                new = [key for key in keys if key in missing - existing]
-                blank = {"owner": self.owner, "name": "", "tags": []}
-                if new:
-                    connection.execute(
-                        OWNED.insert(), [{**blank, "run": key, "since": time()} for key in new]
-                    )
-                if again:
-                    connection.execute(
-                        OWNED.update()
-                        .where(*self._rows(existing))
-                        .values(removed=None, since=time())
-                    )
+            query = sa.select(OWNED.c.run).where(*self._rows(keys), counts_as_there)
+            missing = set(keys) - set(connection.scalars(query))
+        if not missing:
+            return
+        with self.writing() as connection:
+            query = sa.select(OWNED.c.run).where(*self._rows(missing))
+            existing = set(connection.scalars(query))
+            blank = {"owner": self.owner, "name": "", "tags": [], "since": time()}
+            rows = [{**blank, "run": key} for key in keys if key in missing - existing]
+            if rows:
+                connection.execute(OWNED.insert(), rows)
+            if again:
+                restored = OWNED.update().where(*self._rows(existing))
+                connection.execute(restored.values(removed=None, since=time()))

@@ -237,12 +237,12 @@ class Runner:
         return keys
 
     def prepare(self) -> None:
-        """Start a worker process, if none is alive: the next job then need not wait for its
-        imports.
+        """Start a worker process if none is alive, so the next job does not wait for its imports.
+        If that fails, the job tries again.
         """
         with self._changed:
             if not self._closed and not self._pids():
-                with suppress(OSError):  # the job that needs it tries again, and says so
+                with suppress(OSError):
                     self._workers[0].start()
 
     def status(self, key: str, watcher: str | None = None) -> JobStatus | None:

@@ -445,7 +445,7 @@ def cluster(address: str) -> Iterator[Workers]:
     try:
         client: Any = Client(address, timeout=CONNECT_SECONDS)  # type: ignore[no-untyped-call, unused-ignore]
     except (OSError, ValueError) as error:
-        raise RecipeError(f"There is no Dask scheduler at {address}: {error}") from None
+        raise RecipeError(f"Could not connect to a Dask scheduler at {address}: {error}") from None
     try:
         yield Cluster(client)
     finally:

@@ -198,18 +198,14 @@ def fit(
         data = _sample_of(data, None if alphabet is None else as_alphabet(alphabet))
     elif alphabet is not None:
         raise RecipeError("alphabet has no effect with a HankelMatrix, which has its own")
-    counting = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}
-    known = {name for kind in LEARNERS.values() for name in kind.model_fields}
-    for name in fields.keys() - known:
-        advice = did_you_mean(name, MATRIX_FIELDS)
-        if advice:
-            raise RecipeError(f"unknown field {name!r}{advice}")
+    matrix_fields = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}
+    _check_spelling(fields)
     settings = called_options(LEARNERS, options, rank, fields)
     if isinstance(data, HankelMatrix):
-        if counting:
+        if matrix_fields:
             raise RecipeError(
-                f"{enumeration(list(counting))} can be chosen only with strings; the Hankel matrix "
-                "that was passed has its own"
+                f"{enumeration(list(matrix_fields))} can be chosen only with strings; the Hankel "
+                "matrix that was passed has its own"
             )
         train = None if strings is None else _in_alphabet_of(data, strings, "strings")
         return _fit_given_matrix(
@@ -221,16 +217,30 @@ def fit(
         raise TypeError(f"cache can only be passed with a HankelMatrix; got {data!r:.60}")
     held_out = _validation_of(data, validation)
     if isinstance(settings, NetworkLearner) and not settings.needs_hankel:
-        for name in counting:
-            raise NoEffect(name, {"objective": settings.objective}, {"objective": ("hankel",)})
+        if matrix_fields:
+            setting = {"objective": settings.objective}
+            raise NoEffect(next(iter(matrix_fields)), setting, needs={"objective": ("hankel",)})
         return _fit_by_likelihood(data, settings, cache or FitCache(), report, cancelled)
     if isinstance(settings, StringLearner):
-        for name in counting:
-            raise NoEffect(name, {"learner": settings.learner}, {"learner": HANKEL_LEARNERS})
+        if matrix_fields:
+            setting = {"learner": settings.learner}
+            raise NoEffect(next(iter(matrix_fields)), setting, needs={"learner": HANKEL_LEARNERS})
         return _fit_strings(data, held_out, settings, report, cancelled)
     assert isinstance(settings, HankelLearner)
-    hankel = build_hankel(data, matrix_recipe(settings, counting))
+    hankel = build_hankel(data, matrix_recipe(settings, matrix_fields))
     return _fit_matrix(hankel, settings, data, held_out, FitCache(), report, cancelled)
+
+
+def _check_spelling(fields: Mapping[str, Any]) -> None:
+    """Raise RecipeError if the name of a field is nearly that of one of the matrix.
+
+    All other unknown fields are refused with the learner's options.
+    """
+    known = {name for kind in LEARNERS.values() for name in kind.model_fields}
+    for name in fields.keys() - known:
+        advice = did_you_mean(name, MATRIX_FIELDS)
+        if advice:
+            raise RecipeError(f"unknown field {name!r}{advice}")
 
 
 def _fit_given_matrix(
@@ -247,7 +257,7 @@ def _fit_given_matrix(
         raise RecipeError(f"{settings.learner} learns from strings; got a HankelMatrix")
     if not settings.needs_hankel and train is None:
         raise RecipeError(
-            "training by likelihood needs strings; got a HankelMatrix, and no strings"
+            "training by likelihood needs strings; got only a HankelMatrix: pass `strings`, too"
         )
     if train is not None:
         held_out = _validation_of(train, validation)

@@ -132,21 +132,22 @@ def fit_pdfa(
 
 
 class Choice(NamedTuple):
-    """A decision about a candidate.
+    """The decision to merge a candidate into a state, or to make it one.
 
     Attributes
     ----------
     states : tuple of Word
         The first strings that lead to the states so far, in the order in which they became states.
     arrows : tuple of (int, int, int, float)
-        The state, a symbol, the state to which it leads (−1 for a candidate), and how often.
+        Each with a state, a symbol, the state to which it leads (−1 for a candidate), and how often
+        it was read.
     origin, symbol : int
         The arrow that leads to the candidate.
     gains : array, shape (num_states,)
-        Of merging it into each state, in nats: penalty · (parameters removed) − (loss of
-        log-likelihood).
+        The gain of merging the candidate into each state, in nats: penalty · (parameters
+        removed) − (loss of log-likelihood).
     into : int or None
-        The state into which it is merged; None if it becomes one.
+        The state into which the candidate is merged; None if it becomes one.
     """
 
     states: tuple[Word, ...]
@@ -319,19 +320,19 @@ class _Merging:
     def _fold(self, states: list[int], candidate: int, min_count: int) -> _Fold:
         """Find all pairs of nodes that become one, level by level below the candidate.
 
-        Below the candidate is a tree, so each node is merged once for each state. A node for which
-        there is no counterpart is moved there, and later ones with the same counterpart are merged
-        into it.
+        Below the candidate is a tree, so each node is merged once for each state. A node without a
+        counterpart below the state is moved there, and later ones that would have the same
+        counterpart are merged into it.
         """
         num_nodes, num_symbols = self.children.shape
-        rows = np.arange(len(states))
+        state_rows = np.arange(len(states))
         into = np.array(states)
         nodes = np.full(len(states), candidate)
         moved_keys = np.empty(0, dtype=np.int64)
         moved_nodes = np.empty(0, dtype=np.int64)
         levels = []
         while len(nodes):
-            levels.append(_Fold(rows, into, nodes))
+            levels.append(_Fold(state_rows, into, nodes))
             children = self.children[nodes]
             parents, symbols = np.nonzero(children >= 0)
             nodes = children[parents, symbols]
@@ -340,25 +341,30 @@ class _Merging:
                 parents = parents[large]
                 symbols = symbols[large]
                 nodes = nodes[large]
-            rows = rows[parents]
-            above = into[parents]
-            into = self.children[above, symbols]
+            state_rows = state_rows[parents]
+            parents_into = into[parents]
+            into = self.children[parents_into, symbols]
             # The candidate is about to be replaced by the state.
-            into = np.where(into == candidate, np.array(states)[rows], into)
+            into = np.where(into == candidate, np.array(states)[state_rows], into)
             missing = np.flatnonzero(into < 0)
             if len(missing):
-                keys = (rows[missing] * num_nodes + above[missing]) * num_symbols + symbols[missing]
+                places = state_rows[missing] * num_nodes + parents_into[missing]
+                keys = places * num_symbols + symbols[missing]
                 into[missing] = _look_up(keys, moved_keys, moved_nodes)
-                missing, keys = missing[into[missing] < 0], keys[into[missing] < 0]
-                own, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
-                into[missing] = nodes[missing[firsts]][inverse]
-                moved_keys = np.concatenate((moved_keys, own))
-                moved_nodes = np.concatenate((moved_nodes, nodes[missing[firsts]]))
+                is_new = into[missing] < 0
+                missing = missing[is_new]
+                new_keys, first_of_key, inverse = np.unique(
+                    keys[is_new], return_index=True, return_inverse=True
+                )
+                moved = nodes[missing[first_of_key]]
+                into[missing] = moved[inverse]
+                moved_keys = np.concatenate((moved_keys, new_keys))
+                moved_nodes = np.concatenate((moved_nodes, moved))
                 order = np.argsort(moved_keys)
                 moved_keys = moved_keys[order]
                 moved_nodes = moved_nodes[order]
             merged = into != nodes  # a node that is moved takes its children along
-            rows = rows[merged]
+            state_rows = state_rows[merged]
             into = into[merged]
             nodes = nodes[merged]
         return _Fold(*(np.concatenate(parts) for parts in zip(*levels, strict=True)))

@@ -249,8 +249,8 @@ def _mass(outputs: FloatArray, target: FloatArray) -> float:
     smallest = float(target.min()) if target.size else 0.0
     if not (np.isfinite(mass) and mass > 0 and smallest >= 0):
         raise RecipeError(
-            "the target probabilities must be finite, at least 0, and not all 0; got the sum "
-            f"{mass:.4g}, and {smallest:.4g} as the smallest"
+            "the target probabilities must be finite, at least 0, and not all 0; their sum is "
+            f"{mass:.4g}, and the smallest is {smallest:.4g}"
         )
     return mass
 

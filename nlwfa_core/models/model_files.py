@@ -460,8 +460,8 @@ def _ngram_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> NG
     num_symbols = header["num_symbols"]
     if not 0 < num_symbols <= limits.ceiling("symbols"):
         raise RecipeError(
-            f"an n-gram needs a number of symbols from 1 to {limits.ceiling('symbols'):,}; "
-            f"got {num_symbols!r:.40}"
+            "the number of symbols of an n-gram must be between 1 and "
+            f"{limits.ceiling('symbols'):,}; got {num_symbols!r:.40}"
         )
     limits.check_at_most(
         "the order of an n-gram in a file", windows.shape[-1] if windows.ndim else 1, MAX_ORDER

@@ -152,22 +152,22 @@ class NGram(ChainModel, Methods):
         return discounted, rests
 
     def _continuation_counts(self) -> sparse.csr_array:
-        """Count the different symbols before h a, if h can be longer; and otherwise how often a
-        follows h.
+        """Count, for each history h and symbol a, how many different symbols x occur before h a;
+        for histories that can't be longer, how often a follows h.
         """
         histories = self.histories
-        longest = np.zeros(histories.num_nodes)
-        longest[self._longest] = 1
+        is_longest = np.zeros(histories.num_nodes)
+        is_longest[self._longest] = 1
         children = np.arange(1, histories.num_nodes)
-        parents = sparse.csr_array(
+        extends = sparse.csr_array(  # (h, x h): 1
             (np.ones(len(children)), (histories.parent[1:], children)),
             shape=(histories.num_nodes, histories.num_nodes),
         )
-        occurs = sparse.csr_array(
+        occurs = sparse.csr_array(  # (h, a): 1 where a follows h
             (np.ones_like(self.counts.data), self.counts.indices, self.counts.indptr),
             shape=self.counts.shape,
         )
-        total = sparse.diags_array(longest) @ self.counts + parents @ occurs
+        total = sparse.diags_array(is_longest) @ self.counts + extends @ occurs
         result = sparse.csr_array(total)
         result.eliminate_zeros()
         result.sort_indices()
@@ -243,22 +243,21 @@ class NGram(ChainModel, Methods):
 
     @property
     def windows(self) -> tuple[IntArray, FloatArray]:
-        """Return what the model counts: the arguments `windows` and `totals` of `of_windows`.
+        """Return the windows that the model counted, and how often each occurred: the arguments
+        `windows` and `totals` of `of_windows`.
 
         >>> NGram.fit(["a"], order=2).windows[0].tolist()
         [[0, 1], [1, 0]]
         """
         # Each occurrence of a symbol has one history that can't be longer.
         counts = self.counts[self._longest].tocoo()
-        rows, columns = counts.coords
-        words = self.histories.prefixes(self._longest[rows])
-        windows = np.full((len(rows), self.order), -1)
-        windows[:, -1] = columns
-        # 0 is the newest symbol
-        places = np.arange(words.offsets[-1]) - np.repeat(words.offsets[:-1], words.lengths)
-        windows[np.repeat(np.arange(len(rows)), words.lengths), self.order - 2 - places] = (
-            words.symbols
-        )
+        history_rows, symbols = counts.coords
+        words = self.histories.prefixes(self._longest[history_rows])  # the newest symbol first
+        windows = np.full((len(history_rows), self.order), -1)
+        windows[:, -1] = symbols
+        window = np.repeat(np.arange(len(windows)), words.lengths)
+        age = np.arange(len(words.symbols)) - np.repeat(words.offsets[:-1], words.lengths)
+        windows[window, self.order - 2 - age] = words.symbols
         return windows, counts.data.astype(np.float64)
 
     @cached_property

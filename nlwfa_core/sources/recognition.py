@@ -546,21 +546,17 @@ def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
 
 
 def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
-    """Find which columns of a table hold the strings and the values; None if no column holds
-    values.
+    """Find which columns of a table hold the strings and the values; None if it has two columns, no
+    header and no value.
     """
     width = len(table[0])
-    known = bool(known_header(table[0], "value"))
-    names = [cell.strip(' "').lower() for cell in table[0]]
-    numeric = [
-        column for column in range(width) if any(_is_value(row[column]) for row in table[1:])
-    ]
-    has_names = sum(name in COLUMN_NAMES for name in names) * 2 >= width
-    has_header = known or (not any(map(_is_value, table[0])) and (bool(numeric) or has_names))
+    is_our_header = bool(known_header(table[0], "value"))
+    has_values_below = any(_is_value(cell) for row in table[1:] for cell in row)
+    has_header = is_our_header or _is_other_header(table[0], has_values_below)
     if not has_header and width == 2:
-        return Table(delimiter) if numeric or _is_value(table[0][1]) else None
+        return Table(delimiter) if has_values_below or _is_value(table[0][1]) else None
     body = table[1:] if has_header else table
-    columns, dropped = _without_index(table, body, has_header) if body else (list(range(width)), "")
+    columns, index_remark = _without_index(table, body, has_header)
     seen = listed([repr(cell[:20]) for cell in table[0]])
     if len(columns) != 2:
         raise FormatError(
@@ -569,7 +565,7 @@ def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
             f"{DELIMITERS[delimiter]}s: {seen}"
         )
     values = columns[1]
-    if has_header and not known:
+    if has_header and not is_our_header:
         named = [column for column in columns if is_value_name(table[0][column])]
         if not named:
             raise FormatError(
@@ -579,15 +575,29 @@ def _value_columns(table: list[list[str]], delimiter: str) -> Table | None:
                 "accepted, weight or "
                 "probability"
             )
-        values = named[-1]
+        values = named[-1]  # of two such names, such as label and weight
     strings = columns[0] if values == columns[1] else columns[1]
     detail = (
         f"strings in the column {table[0][strings][:20]!r}, values in "
-        f"{table[0][values][:20]!r}{dropped}"
+        f"{table[0][values][:20]!r}{index_remark}"
     )
     return Table(
-        delimiter, width, strings, values, has_header, "" if known or not has_header else detail
+        delimiter=delimiter,
+        num_columns=width,
+        strings=strings,
+        counts=values,
+        has_header=has_header,
+        detail="" if is_our_header or not has_header else detail,
     )
+
+
+def _is_other_header(first: list[str], has_values_below: bool) -> bool:
+    """Return whether the first row of a table has the titles of columns."""
+    if any(map(_is_value, first)):
+        return False
+    names = [cell.strip(' "').lower() for cell in first]
+    half_are_usual = sum(name in COLUMN_NAMES for name in names) * 2 >= len(names)
+    return has_values_below or half_are_usual
 
 
 VALUE = re.compile(
@@ -607,6 +617,8 @@ def _without_index(
     there is one.
     """
     columns = list(range(len(table[0])))
+    if not body:
+        return columns, ""
     first = [row[0] for row in body]
     name = table[0][0].lower()
     is_index = _is_index(first) and (name in INDEX_NAMES if has_header else len(columns) > 2)

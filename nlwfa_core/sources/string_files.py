@@ -512,22 +512,27 @@ def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
     characters = np.frombuffer(chunk, dtype=np.uint8)
     visible = np.zeros(len(characters) + 2, dtype=bool)
     np.greater(characters, ord(" "), out=visible[1:-1])
-    edges = np.flatnonzero(visible[1:] != visible[:-1])
+    edges = np.flatnonzero(visible[1:] != visible[:-1])  # where a token starts, or has ended
     starts = edges[::2]
-    digits = edges[1::2] - edges[::2]
+    lengths = edges[1::2] - starts
     numbers = characters[starts].astype(np.int64) - ord("0")
-    for digit in range(1, min(int(digits.max(initial=1)), MAX_DIGITS)):
-        longer = np.flatnonzero(digits > digit)
-        numbers[longer] = 10 * numbers[longer] + characters[starts[longer] + digit] - ord("0")
-    for token in np.flatnonzero(digits > MAX_DIGITS).tolist():
-        significant = chunk[starts[token] : starts[token] + digits[token]].lstrip(b"0")
-        # A number that is too large becomes the largest int64, which later checks refuse because it
-        # is out of range.
-        numbers[token] = (
-            int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
-        )
-    ends = np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
-    return numbers if len(chunk) <= 2 * PIECE_BYTES else smallest(numbers), ends
+    # a pass for each place of a digit, over all tokens that are long enough
+    for place in range(1, min(int(lengths.max(initial=1)), MAX_DIGITS)):
+        longer = np.flatnonzero(lengths > place)
+        numbers[longer] = 10 * numbers[longer] + characters[starts[longer] + place] - ord("0")
+    for token in np.flatnonzero(lengths > MAX_DIGITS).tolist():
+        numbers[token] = _number_of(chunk[starts[token] : starts[token] + lengths[token]])
+    line_ends = np.searchsorted(starts, np.flatnonzero(characters == ord("\n")))
+    is_part_of_long_line = len(chunk) > 2 * PIECE_BYTES
+    return smallest(numbers) if is_part_of_long_line else numbers, line_ends
+
+
+def _number_of(token: bytes) -> int:
+    """Parse a whole number. One that is too large becomes the largest int64, which later checks
+    refuse as out of range.
+    """
+    significant = token.lstrip(b"0")
+    return int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
 
 
 def _not_a_number(piece: bytes, lines_before: int) -> FormatError:
@@ -1474,20 +1479,26 @@ def over_declared(sample: Sample, alphabet: Alphabet) -> Sample:
 def _by_name(
     parts: Sequence[Words], own: Alphabet, alphabet: Alphabet, extend: bool
 ) -> tuple[list[Words], Alphabet]:
-    """Renumber words over the alphabet `own`, whose symbols are numbers, by another alphabet, to
-    which the numbers that it lacks are appended, and return this alphabet, too.
+    """Renumber words by name: the symbols of `own`, which are numbers, become those of the same
+    name in `alphabet`. Numbers that it lacks are appended if `extend` is true.
+
+    Returns the words, and the alphabet with what was appended.
 
     Raises FormatError if the other alphabet lacks a number and `extend` is false, or if one of its
     symbols is not a number.
     """
     check_numbers(alphabet)
     used = np.unique(np.concatenate([np.unique(part.symbols) for part in parts])).tolist()
-    new = [own.symbols[symbol] for symbol in used if own.symbols[symbol] not in alphabet.numbers]
-    if new and not extend:
-        raise not_declared(new[0], alphabet)
-    full = alphabet.extended(new)
-    renumbered = [replace(part, alphabet=own).in_alphabet(full) for part in parts]
-    return [replace(part, alphabet=None).packed() for part in renumbered], full
+    names = [own.symbols[symbol] for symbol in used]
+    lacking = [name for name in names if name not in alphabet.numbers]
+    if lacking and not extend:
+        raise not_declared(lacking[0], alphabet)
+    full = alphabet.extended(lacking)
+    renumbered = []
+    for part in parts:
+        words = replace(part, alphabet=own).in_alphabet(full)
+        renumbered.append(replace(words, alphabet=None).packed())  # words of a file carry none
+    return renumbered, full
 
 
 def check_numbers(alphabet: Alphabet) -> None:

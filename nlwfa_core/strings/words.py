@@ -482,8 +482,8 @@ class Words:
         return order, np.cumsum(np.bincount(lengths)[::-1])[::-1][1:].tolist()
 
     def reading_order(self, backward: bool = False) -> tuple[IntArray, int]:
-        """Return the position of each word's first symbol (the last if `backward`), and the step to
-        the next symbol: 1 or −1.
+        """Return the position in `symbols` of each word's first symbol (last if `backward`), and
+        the step to the next symbol: 1 or −1.
         """
         return (self.offsets[1:] - 1, -1) if backward else (self.offsets[:-1], 1)
 
@@ -495,10 +495,10 @@ class Words:
         if selection.ndim != 1 or (selection.size and selection.dtype.kind not in "iu"):
             raise TypeError(f"indices must be a sequence of whole numbers; got {indices!r:.60}")
         if selection.size and not 0 <= selection.min() <= selection.max() < len(self):
-            raise RecipeError(
-                f"indices must be between 0 and {len(self) - 1}; got {selection.min()} to "
-                f"{selection.max()}"
-            )
+            got = f"got values from {selection.min()} to {selection.max()}"
+            if not len(self):
+                raise RecipeError(f"there are no words to take; {got}")
+            raise RecipeError(f"indices must be between 0 and {len(self) - 1}; {got}")
         lengths = np.zeros(len(selection) + 1, dtype=np.int64)
         for start in range(0, len(selection), SYMBOLS_AT_ONCE):
             rows = selection[start : start + SYMBOLS_AT_ONCE].astype(np.int64)

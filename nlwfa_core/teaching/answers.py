@@ -305,7 +305,7 @@ class StringKey:
 class CellKey:
     """A cell of a matrix, by the labels of its row and column; several may be right.
 
-    Half the credit if one of the two is right.
+    Half the credit if only the row or only the column is right.
     """
 
     rows: tuple[str, ...]
@@ -388,7 +388,7 @@ class OrderKey:
 
 
 def cell_name(row: str, column: str) -> str:
-    """Name a cell by the labels of its row and column, as the options of questions do.
+    """Name a cell by the labels of its row and column, in the form that options of questions use.
 
     >>> cell_name("λ", "ab")
     'row λ, column `ab`'

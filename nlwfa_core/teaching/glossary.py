@@ -12,6 +12,7 @@ TERMS = {
     "prefix": "A beginning of a string: λ, a and ab are prefixes of ab, and so is any string of "
     "itself.",
     "suffix": "An ending of a string: λ, b and ab are suffixes of ab.",
+    "depth": "The number of brackets that are open after a prefix.",
     "Hankel matrix": "The matrix H with a row for each prefix u, a column for each suffix v, and "
     "the cell H[u, v] = f(uv).",
     "factor": "A part of a string without gaps: b is a factor of abc.",
@@ -45,9 +46,16 @@ TERMS = {
     "Higher is better.",
     "KL": "Kullback–Leibler divergence: how many more bits a model needs than the true "
     "distribution. 0 if the two are equal.",
-    "TV": "Total variation: half the sum of |differences| of probabilities, here over the distinct "
-    "test strings. 0 for equal "
-    "distributions, 1 for disjoint ones.",
+    "TV": "Total variation: half the sum of |differences| of probabilities over the distinct test "
+    "strings, after both are scaled so that they add up to 1 there. 0 for equal distributions, 1 "
+    "for disjoint ones.",
+    "SP": "Spectral learning: a linear model computed from the largest singular values of H.",
+    "likelihood": "The probability that a model gives the training strings. Training by likelihood "
+    "raises it.",
+    "PFA": "Probabilistic finite automaton: a linear model whose weights are probabilities, so "
+    "none is negative.",
+    "seed": "The number from which all that is random follows. The same seed repeats a result; "
+    "another shows how much of it is chance.",
     "n-gram": "A model that guesses the next symbol from the n − 1 symbols before it.",
     "epoch": "One pass of training over all cells of the Hankel matrix, or over all strings.",
     "validation string": "A string that is not learned from, but used to choose among models.",

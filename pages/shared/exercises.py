@@ -109,14 +109,14 @@ def _result(response: Response, key: Key) -> None:
     entered = ", then ".join(_said(key, answer) for answer in response.answers)
     if response.correct:
         try_ = "" if response.tries == 1 else f" on the {PLACES[response.tries - 1]} try"
-        text = f"Right{try_}. You said {entered}." + (
-            "" if _same(key, response.answers[-1]) else f" The answer: {key.truth}."
+        text = f"Right{try_}. You answered {entered}." + (
+            "" if _same(key, response.answers[-1]) else f" The answer is {key.truth}."
         )
         st.success(text, icon=":material/check_circle:")
         return
     reason = f" {response.reason}" if response.reason else ""
     st.info(
-        f"You said {entered}.{reason} The answer: **{key.truth}**.",
+        f"You answered {entered}.{reason} The answer is **{key.truth}**.",
         icon=":material/compare_arrows:",
     )
 

@@ -414,7 +414,9 @@ async def _tidy() -> None:
 
 
 def greeting() -> str:
-    """Write where the lab is: the address with the key, and the one for others."""
+    """Return the message of the lab's start: its address with the key and, if it listens on the
+    network, the address for others.
+    """
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     port = st.get_option("server.port")
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")

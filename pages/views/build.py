@@ -31,7 +31,7 @@ from nlwfa_core.models.algebra import minimise
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_beside, format_share
 from nlwfa_core.strings.sample import Sample
-from nlwfa_core.strings.words import Word
+from nlwfa_core.strings.words import Alphabet, Word
 from nlwfa_core.teaching.automata import facts
 from nlwfa_core.teaching.automata.asking import learned_by_asking
 from nlwfa_core.teaching.automata.automaton_files import automaton_files, read_automaton
@@ -71,7 +71,7 @@ WALK = "build.walk"
 ERROR = "build.error"
 RANK = "build.rank"
 CUT = "build.cut"
-LEAVE = "build.leave"
+OPEN_TRAIN_PAGE = "build.leave"
 MAX_UNDO = 100
 COLUMNS = {"states": ("name", "α₀", "α∞"), "arrows": ("from", "symbol", "to", "weight")}
 NAME = "build-walk"
@@ -340,8 +340,7 @@ def _table(kind: str, rows: Sequence[Sequence[str]], version: int, help: str) ->
 
 
 def drawing() -> tuple[WFA, Word]:
-    """Draw the automaton with a string that walks through it, and what it is in a line and a
-    sentence.
+    """Draw the automaton, its key numbers, and a string that walks through it.
 
     Returns the automaton and the string.
     """
@@ -356,25 +355,23 @@ def drawing() -> tuple[WFA, Word]:
     wfa = draft.automaton
     alphabet = wfa.alphabet
     assert alphabet is not None
-    challenge = contents.challenges().get(st.session_state.get(TASK) or "")
-    target = challenge.automaton if challenge and challenge.alphabet == alphabet else None
+    target = _target(alphabet)
     graph = walk.automaton_graph(
         wfa, alphabet, plural(wfa.num_states, "state"), draft.names, DIGITS
     )
-    ladder = (
-        walk.nested_words() if walk.is_bracketed(alphabet) else walk.shortest_words(wfa.num_symbols)
-    )
     text, word, problem = _typed(wfa)
-    truth = (
-        None
-        if target is None
-        else walk.Comparison("what the task asks for", target.weights(ladder))
-    )
-    payload = walk.own_stage_payload(alphabet, ladder, truth) | {
+    if walk.is_bracketed(alphabet):
+        listed_words = walk.nested_words()
+    else:
+        listed_words = walk.shortest_words(wfa.num_symbols)
+    reference = None
+    if target is not None:
+        reference = walk.Comparison("what the task asks for", target.weights(listed_words))
+    payload = walk.own_stage_payload(alphabet, listed_words, reference) | {
         "name": NAME,
         "id": sha256(f"{draft.link_text()} {st.session_state.get(TASK)}".encode()).hexdigest()[:24],
         "scope": " ".join(alphabet.symbols),
-        "views": [walk.drawing_payload(graph, ladder)],
+        "views": [walk.drawing_payload(graph, listed_words)],
         "first": 0,
         "text": text,
         "error": problem,
@@ -389,7 +386,7 @@ def drawing() -> tuple[WFA, Word]:
     steps = walk.spelled(alphabet, word, None if target is None else target(word)) | {
         "views": [walk.walk_payload(graph, word)]
     }
-    _in_numbers(wfa, draft)
+    _draw_key_numbers(wfa, draft)
     components.walk(WALK, payload, steps, _edit)
     for note in draft.notes:
         st.info(escape_markdown(note), icon=":material/info:")
@@ -400,6 +397,12 @@ def drawing() -> tuple[WFA, Word]:
             icon=":material/warning:",
         )
     return wfa, word
+
+
+def _target(alphabet: Alphabet) -> WFA | None:
+    """Return the automaton that the chosen task asks for; None without one over this alphabet."""
+    challenge = contents.challenges().get(st.session_state.get(TASK) or "")
+    return challenge.automaton if challenge and challenge.alphabet == alphabet else None
 
 
 def _sound_states(draft: Draft) -> list[StateRow]:
@@ -444,7 +447,7 @@ def _edit() -> None:
         st.session_state[ERROR] = str(error)
 
 
-def _in_numbers(wfa: WFA, draft: Draft) -> None:
+def _draw_key_numbers(wfa: WFA, draft: Draft) -> None:
     mass = facts.mass(wfa, draft.names)
     total = facts.written(mass.total) if mass.radius < 1 else "diverges"
     numbers = (
@@ -624,7 +627,7 @@ def learn_back(wfa: WFA) -> None:
         on_click=_use_as_source,
         args=arguments,
     )
-    if st.session_state.pop(LEAVE, False):
+    if st.session_state.pop(OPEN_TRAIN_PAGE, False):
         navigation.switch("train")
     st.subheader("How many strings does it take?", anchor=False)
     if not st.toggle("Measure", key="build.measure", persist_state="session"):
@@ -652,18 +655,19 @@ def learn_back(wfa: WFA) -> None:
 
 
 def _use_as_source(size: int, seed: int) -> None:
-    recipe = sidebar.current()
+    """Draw strings from the automaton, make them the sidebar's data, and open Train."""
+    old = sidebar.current()
     try:
         wfa = _draft().automaton
-        drawn = source_files(wfa, size, seed, "built automaton")
-        hashes = {field: uploads.store(file.data, file.title) for field, file in drawn.items()}
+        files = source_files(wfa, size, seed, "built automaton")
+        hashes = {field: uploads.store(file.data, file.title) for field, file in files.items()}
     except RecipeError as error:
         widgets.error_toast(error)
         return
-    data = source_recipe(recipe.data, hashes, size, seed)
-    recipe = recipe.changed(data=data).with_learner("SP", minimise(wfa).num_states)
-    sidebar.set_recipe(recipe, forget=False)
-    st.session_state[LEAVE] = True
+    data = source_recipe(old.data, hashes, size, seed)
+    new = old.changed(data=data).with_learner("SP", minimise(wfa).num_states)
+    sidebar.set_recipe(new, forget=False)
+    st.session_state[OPEN_TRAIN_PAGE] = True
 
 
 @st.fragment

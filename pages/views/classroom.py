@@ -107,7 +107,7 @@ def entrance() -> None:
         st.subheader("Open a session", anchor=False)
         st.markdown(
             "For teachers. You get a code, a link and a QR code for your class. Only "
-            f"{_own_place()}, and anyone who has your own link, sees what the class answers."
+            f"{_own_place()} and anyone with your own link can see what the class answers."
         )
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
         _own_sessions()
@@ -121,8 +121,8 @@ def entrance() -> None:
 def _own_place() -> str:
     """Say where a teacher finds a session again without a link."""
     if visitor.signed_in():
-        return "you, signed in"
-    return "this machine" if visitor.at_the_machine() else "this browser, until it is closed"
+        return "you (when signed in)"
+    return "this machine" if visitor.at_the_machine() else "this browser (until it is closed)"
 
 
 def _own_sessions() -> None:

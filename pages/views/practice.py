@@ -32,7 +32,7 @@ KINDS = "practice.kinds"
 NUMBER = "practice.number"
 ERRORS = "practice.quiz_errors"
 EMPTY = "practice.quiz_empty"
-WORDS = {BEFORE: "before the lesson", AFTER: "after the lesson"}
+WHEN_PHRASES = {BEFORE: "before the lesson", AFTER: "after the lesson"}
 
 
 def mode() -> str:
@@ -62,7 +62,7 @@ def _read_quiz_link(text: str) -> None:
     out.
     """
     name, _, when = text.partition("/")
-    if name in contents.quizzes() and when in WORDS:
+    if name in contents.quizzes() and when in WHEN_PHRASES:
         st.session_state[MODE], st.session_state[LESSON], st.session_state[WHEN] = QUIZ, name, when
         return
     message = f'"quiz = {text[:40]}" in this link is not valid. An example: quiz=rank/before.'
@@ -89,8 +89,8 @@ def quiz_choice() -> tuple[Quiz, str]:
         )
         when = st.segmented_control(
             "When",
-            list(WORDS),
-            format_func=WORDS.__getitem__,
+            list(WHEN_PHRASES),
+            format_func=WHEN_PHRASES.__getitem__,
             key=WHEN,
             required=True,
             persist_state="session",
@@ -100,15 +100,19 @@ def quiz_choice() -> tuple[Quiz, str]:
 
 
 def quiz(chosen: Quiz, when: str) -> None:
-    """Draw a quiz to be filled in, or its result."""
-    number_right = _number_right(chosen, when)
+    """Draw a quiz to be filled in, or its result.
+
+    `when`: BEFORE or AFTER the lesson.
+    """
+    before = _number_right(chosen, BEFORE)
+    after = _number_right(chosen, AFTER)
+    number_right = before if when == BEFORE else after
     if number_right is None:
         _quiz_form(chosen, when)
         return
     st.success(
-        f"{number_right} of {NUM_ITEMS} right {WORDS[when]}.", icon=":material/check_circle:"
+        f"{number_right} of {NUM_ITEMS} right {WHEN_PHRASES[when]}.", icon=":material/check_circle:"
     )
-    before, after = (_number_right(chosen, each) for each in (BEFORE, AFTER))
     if after is None:
         st.markdown(
             "The answers are shown when you have taken the quiz after the lesson, which has "

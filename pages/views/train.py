@@ -206,7 +206,7 @@ def course(shown: Context | None) -> None:
                 widgets.training_lines(name, lines)
             if isinstance(learning, Networks) and _uses_lbfgs(learning):
                 st.caption(LBFGS_DEPENDENT)
-        radius = None if learning.networks else result.report.spectral_radius
+        radius = result.report.spectral_radius  # of linear models
         if radius is not None and radius < 1:  # otherwise a warning above says that it diverges
             st.caption(
                 "The sum of all weights converges (spectral radius of ΣA "

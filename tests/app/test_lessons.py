@@ -425,15 +425,15 @@ def test_a_question_is_entered_twice_and_then_opens_its_solution():
     assert not app.warning and solution in markdown_texts(app)
     assert (
         app.success[0].value
-        == "Right on the second try. You said *0,2*, then *3/10*. The answer: 0.3."
+        == "Right on the second try. You answered *0,2*, then *3/10*. The answer is 0.3."
     )
     app.button(key="lesson.next").click().run()
     app.text_input(key="exercise.hankel_matrix_2_0.entry").set_value("0.1")
     app.button(key="exercise.hankel_matrix_2_0.check").click().run()
     app.button(key="exercise.hankel_matrix_2_0.show").click().run()
-    assert app.info[0].value.startswith("You said *0.1*. That is $f(ba)$") and app.info[
+    assert app.info[0].value.startswith("You answered *0.1*. That is $f(ba)$") and app.info[
         0
-    ].value.endswith("The answer: **0.3**.")
+    ].value.endswith("The answer is **0.3**.")
     app.button(key="lesson.back").click().run()
     assert app.success[0].value.startswith("Right on the second try")  # the session remembers it
 

@@ -72,7 +72,7 @@ def test_each_form_of_answer_can_be_entered(name):
     else:
         app.text_input(key=f"{prefix}.entry").set_value(task.question.key.best)
     app.button(key=f"{prefix}.check").click().run()
-    assert not complaints(app) and app.success[0].value.startswith("Right. You said")
+    assert not complaints(app) and app.success[0].value.startswith("Right. You answered")
 
 
 def test_a_link_with_kinds_that_are_not_there():

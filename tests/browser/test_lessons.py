@@ -94,7 +94,7 @@ def test_a_lesson_from_the_learn_page_to_its_models(page: Page, lab: str) -> Non
         enter(page, "rank/5", question.key)
         expect(answer).to_be_visible()
         expect(keyed(page, "lesson")).to_contain_text(
-            "Right on the second try. You said “some strings get a negative weight”, then"
+            "Right on the second try. You answered “some strings get a negative weight”, then"
         )
         press(page, "lesson.back")
         step(page, "Now brackets")
@@ -378,7 +378,7 @@ def test_cells_are_clicked_to_answer(page: Page, lab: str) -> None:
         expect(keyed(page, "lesson").get_by_role("checkbox", name=option)).to_be_checked()
         settled(page)
     press(page, "exercise.hankel_matrix_3_0.check")
-    expect(keyed(page, "lesson").get_by_text("Right. You said")).to_be_visible()
+    expect(keyed(page, "lesson").get_by_text("Right. You answered")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_a_cut_that_is_dragged_enters_the_answer(
     expect(field).to_have_value({"dyck": "7", "rank": "3"}[lesson])
     settled(page)
     press(page, f"exercise.{lesson}_2_0.check")
-    expect(keyed(page, "lesson").get_by_text("Right. You said")).to_be_visible()
+    expect(keyed(page, "lesson").get_by_text("Right. You answered")).to_be_visible()
 
 
 def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:

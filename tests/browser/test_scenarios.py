@@ -114,7 +114,7 @@ class Student:
         assert question is not None
         if question.key:
             enter(self.page, f"{self.lesson.name}/{self.place + 1}", question.key)
-            expect(keyed(self.page, "lesson")).to_contain_text("Right. You said")
+            expect(keyed(self.page, "lesson")).to_contain_text("Right. You answered")
             self.looks.answered(self.place + 1)
             return
         box = keyed(self.page, f"lesson.answer.{self.lesson.name}/{self.place + 1}")
@@ -202,7 +202,7 @@ def hankel_by_hand(student: Student) -> None:
         expect(cell(page, row, column)).to_contain_text("H[u, v] = 0.3")
     settled(page)
     press(page, "exercise.hankel_matrix_3_0.check")
-    expect(keyed(page, "lesson")).to_contain_text("Right. You said")
+    expect(keyed(page, "lesson")).to_contain_text("Right. You answered")
     student.looks.answered(3)
     student.goes_on()
     choose(page, "hankel.block", "H_b: rows ub")

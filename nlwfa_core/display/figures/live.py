@@ -16,6 +16,8 @@ from ...rounding import format_significant, power_of_ten
 from ..palette import ACCENT, COLOURS, GREY, LINEAR_LOSS, MONOSPACE, MUTED, class_colours
 
 MOST_TICKS = 6
+STEPS = (1, 1.5, 2, 3, 5, 7, 10)  # ends of axes, times a power of ten
+SLACK = 1 + 1e-9  # a size that rounding puts above a step is on it
 # A point is an epoch, a loss, and the loss as text, which a tooltip shows.
 TEXT_IN_TOOLTIP = {
     "dimensions": ["epoch", "loss", {"name": "text", "type": "ordinal"}],
@@ -245,19 +247,14 @@ def picture_options(
 
 
 def _round_up(size: float) -> float:
-    """Round up to 1, 1.5, 2, 3, 5 or 7 times a power of ten, so axes stay the same while
-    points move a little.
+    """Round up to one of `STEPS` times a power of ten, so axes stay the same while points move a
+    little.
 
-    >>> _round_up(0.21), _round_up(5.0), _round_up(0.0)
-    (0.3, 5.0, 1.0)
+    >>> _round_up(0.21), _round_up(5.0), _round_up(2e-13), _round_up(0.0)
+    (0.3, 5.0, 2e-13, 1.0)
     """
     if size <= 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(size))
-    return float(
-        round(
-            next(step for step in (1, 1.5, 2, 3, 5, 7, 10) if size <= step * power * (1 + 1e-9))
-            * power,
-            12,
-        )
-    )
+    step = next(step for step in STEPS if size <= step * power * SLACK)
+    return float(f"{step * power:.12g}")  # without digits that are only rounding error

@@ -487,5 +487,7 @@ def test_a_cluster_that_loses_a_worker(
 def test_no_cluster_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(sweeping, "CONNECT_SECONDS", 1)
-    with pytest.raises(RecipeError, match="no Dask scheduler at tcp://127.0.0.1:9"):
+    with pytest.raises(
+        RecipeError, match="Could not connect to a Dask scheduler at tcp://127.0.0.1:9"
+    ):
         run_missing(Grid(**SWEEP).recipes(), tmp_path, scheduler="tcp://127.0.0.1:9")

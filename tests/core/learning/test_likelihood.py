@@ -437,7 +437,7 @@ def test_strings_are_needed_once() -> None:
     hankel = build_hankel(sample, HankelRecipe(num_prefixes=4, num_suffixes=4))
     by_likelihood = options("both.non", rank=1, objective="likelihood")
     with pytest.raises(
-        RecipeError, match="training by likelihood needs strings; got a HankelMatrix"
+        RecipeError, match="training by likelihood needs strings; got only a HankelMatrix"
     ):
         fit(hankel, by_likelihood)
     with pytest.raises(TypeError, match="strings can only be passed with a HankelMatrix"):

@@ -138,8 +138,16 @@ def test_n_grams_come_back(tmp_path: Path, smoothing: str) -> None:
 
 UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"smoothing": "none"}, {}, "smoothing must be one of witten-bell, kneser-ney; got 'none'"),
-    ({"num_symbols": 0}, {}, "a number of symbols from 1 to 10,000; got 0"),
-    ({"num_symbols": -1}, {}, "a number of symbols from 1 to 10,000; got -1"),
+    (
+        {"num_symbols": 0},
+        {},
+        "the number of symbols of an n-gram must be between 1 and 10,000; got 0",
+    ),
+    (
+        {"num_symbols": -1},
+        {},
+        "the number of symbols of an n-gram must be between 1 and 10,000; got -1",
+    ),
     ({"num_symbols": True}, {}, "num_symbols must be a whole number; got True"),
     ({"num_symbols": 3}, {}, "has 3 symbols, but its alphabet has 2"),
     ({}, {"windows": np.array([[0.5, 1.0]])}, "must hold the numbers of symbols"),

@@ -759,7 +759,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     said(lesson, 4, f"{level}, {rates[0]:.3f} against {rates[1]:.3f}")
     assert rates[1] < rates[0] < rates[1] * (1 + LEVEL)
     tens = [score("wer", **fields, rank=10) for fields in (BY_LIKELIHOOD, PAPER)]
-    said(lesson, 4, "a PFA with ten is ahead of it, {:.3f} against {:.3f}".format(*tens))
+    said(lesson, 4, "a PFA with ten is ahead, {:.3f} against {:.3f}".format(*tens))
     assert tens[0] < tens[1]
     counts = [
         num_parameters(result(**fields, rank=rank).model)
