@@ -20,6 +20,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     walks.set(data.name, walk);
   }
   walk.send = setStateValue;
+  walk.tap = (column) => setTriggerValue("tapped", column);
   walk.editor.send = (edit) => setTriggerValue("edit", edit);
   walk.update(data);
   return () => {
@@ -60,6 +61,7 @@ class Walk {
 
   update(data) {
     const isSame = this.data?.id === data.id;
+    this.box.classList.toggle("asked", Boolean(data.isAsked));
     const before = this.views?.[this.view];
     this.data = data;
     const { accent, light, mark } = data.colours;
@@ -218,7 +220,10 @@ class Walk {
       const parts = [this.shape("circle", { cx: x, cy: y, r: radius }), this.shape("circle", { cx: x, cy: y, r: radius }, "fill")];
       parts.push(this.shape("text", { x, y: y + 5 }, "name", label));
       parts.push(...caption.map((line, j) => this.shape("text", { x, y: y + radius + 15 + 15 * j }, "caption", line)));
-      return this.group(i >= grown ? "node new" : "node", this.shape("title", {}, "", tip), ...parts);
+      const node = this.group(i >= grown ? "node new" : "node", this.shape("title", {}, "", tip), ...parts);
+      const column = columns.find((one) => Math.abs(one.x - x) < 1) ?? columns[0];
+      node.addEventListener("click", () => this.data.isAsked && this.tap(column.name));
+      return node;
     });
     this.dots = dots.map(({ x, y }) => this.shape("circle", { cx: x, cy: y, r: 3 }, "dot"));
     this.missing = this.group("missing");

@@ -58,10 +58,14 @@ def fold() -> None:
 
 
 def walk(
-    key: str, drawing: dict[str, Any], steps: dict[str, Any], on_edit: Callable[[], None] = _nothing
+    key: str,
+    drawing: dict[str, Any],
+    steps: dict[str, Any],
+    on_edit: Callable[[], None] = _nothing,
+    on_tapped: Callable[[], None] = _nothing,
 ) -> None:
-    """Draw an automaton with a string that walks through it. The state has "typed", the string, and
-    "edit", a change by hand.
+    """Draw an automaton with a string that walks through it. The state has "typed", the string;
+    "edit", a change by hand; and "tapped", the name of the column of a state.
 
     Parameters
     ----------
@@ -70,7 +74,13 @@ def walk(
     steps : dict
         The payload of the string's walk, which changes more often.
     """
-    _walk(key=key, data=drawing, on_typed_change=_nothing, on_edit_change=on_edit)
+    _walk(
+        key=key,
+        data=drawing,
+        on_typed_change=_nothing,
+        on_edit_change=on_edit,
+        on_tapped_change=on_tapped,
+    )
     _part(
         key=f"{key}_steps",
         data={"lens": drawing["name"], "id": drawing["id"], "walk": steps},

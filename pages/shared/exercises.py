@@ -229,6 +229,22 @@ def enter(task: str, text: str) -> None:
         st.session_state[f"exercise.{_name(task, 0)}.entry"] = text
 
 
+def choose(task: str, key: Key, ending: str) -> bool:
+    """Choose the option of a question that ends with a text, as a tap on the picture does, unless
+    the question is over. If there is no such option, the page says so. Returns whether an option
+    was chosen. To be called in callbacks.
+    """
+    response = responses().get((task, 0))
+    if not isinstance(key, ChoiceKey) or key.several or (response and response.over):
+        return False
+    found = [option.text for option in key.options if option.text.endswith(ending)]
+    if found:
+        st.session_state[f"exercise.{_name(task, 0)}.entry"] = found[0]
+    else:
+        st.toast(f"“{ending}” is not among the answers.", icon=TOUCH)
+    return bool(found)
+
+
 def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
     """Read an answer from its widgets, and check it. To be called in callbacks."""
     errors = st.session_state.setdefault(ERRORS, {})

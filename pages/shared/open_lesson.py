@@ -323,6 +323,31 @@ def _asks_for_cut() -> bool:
     return isinstance(key, NumberKey) and key.is_whole
 
 
+def answer_by_state(column: str) -> bool:
+    """Choose the answer to the open step's question that ends with the name of the column in which
+    a state of the walk stands. Returns whether there is one. To be called in callbacks.
+    """
+    position = current()
+    question = position and position[0].steps[position[1]].question
+    if not asks_for_state() or not question or not question.key:
+        return False
+    return exercises.choose(place(), question.key, column)
+
+
+def asks_for_state() -> bool:
+    """Return whether a tap on a state of the walk answers the open step's question: one of its
+    answers ends with the name of a column.
+    """
+    position = current()
+    step = position and position[0].steps[position[1]]
+    if not step or not step.question or "states.walk" not in step.look:
+        return False
+    key = step.question.key
+    if not isinstance(key, ChoiceKey) or key.several:
+        return False
+    return any(option.text.endswith(" open") for option in key.options)
+
+
 def page_of(step: Step) -> str:
     """Return the page of a step: the first of those that it names."""
     return step.pages[0]

@@ -33,7 +33,7 @@ from nlwfa_core.models.model_files import LearnedModel
 from nlwfa_core.models.wfa import WFA
 from nlwfa_core.rounding import format_share, format_significant
 from nlwfa_core.strings.words import Word, Words
-from pages.shared import components, last_result, pins, screen, widgets
+from pages.shared import components, last_result, open_lesson, pins, screen, widgets
 from pages.shared.context import Context, computed
 from pages.shared.widgets import escape_markdown
 
@@ -42,6 +42,7 @@ MAX_FOLLOWED = 100
 MAX_REMEMBERED = 5_000  # prefixes of a picture whose messages are cached: 0.7 MB
 WALK = "states.walk"
 TYPED = "states.walk.text"
+ANSWERED = "states.walk.answered"
 LINEAR = "SP, any rank"
 TRUE = "true model"
 GROUPS = (2, 12)
@@ -53,6 +54,8 @@ def walk_through(recipe: Recipe) -> None:
 
     A new string redraws only this part of the page.
     """
+    if st.session_state.pop(ANSWERED, False):
+        st.rerun()  # the answer is outside of this part of the page
     context = Context(recipe)
     try:
         data = context.data
@@ -79,7 +82,9 @@ def walk_through(recipe: Recipe) -> None:
     }
     drawing["id"] = _identity(context, graphs)
     walks = computed(_walks, key, graphs, word=word)
-    components.walk(WALK, drawing, walk.word_payload(data, word) | {"views": walks})
+    drawing["isAsked"] = open_lesson.asks_for_state()
+    steps = walk.word_payload(data, word) | {"views": walks}
+    components.walk(WALK, drawing, steps, on_tapped=_tapped)
     if graphs[0].groups is None:
         st.caption(
             "Each circle is one of the model's k states; an arrow's number multiplies the "
@@ -96,6 +101,12 @@ def walk_through(recipe: Recipe) -> None:
             "where the prefixes of a group go with one more symbol, with their share if it is "
             f"below 1. Shares below {walk.SMALLEST_SHARE:.0%} are not drawn."
         )
+
+
+def _tapped() -> None:
+    column = st.session_state[WALK].get("tapped")
+    if isinstance(column, str):
+        st.session_state[ANSWERED] = open_lesson.answer_by_state(column)
 
 
 def _drawings(graphs: list[walk.Graph], ladder: Words) -> list[dict[str, Any]]:

@@ -403,6 +403,22 @@ def test_a_cut_that_is_dragged_enters_the_answer(
     expect(keyed(page, "lesson").get_by_text("Right. You answered")).to_be_visible()
 
 
+def test_a_state_that_is_tapped_chooses_the_answer(page: Page, lab: str) -> None:
+    visit(page, lab, "states", lesson="rank", step=6)
+    lesson = keyed(page, "lesson")
+    nodes = page.locator(".walk .node")
+    expect(nodes).to_have_count(3)
+    nodes.first.click()  # one open
+    expect(page.get_by_text("is not among the answers")).to_be_visible()
+    page.get_by_role("slider", name="Rank k").press("ArrowRight")
+    expect(nodes).to_have_count(4)
+    page.locator(".walk .node.new").click()
+    expect(lesson.get_by_role("radio", name="at the end of the chain: two open")).to_be_checked()
+    settled(page)
+    press(page, "exercise.rank_6_0.check")
+    expect(lesson.get_by_text("Right. You answered")).to_be_visible()
+
+
 def test_slide_view_is_the_page_alone_and_larger(page: Page, lab: str) -> None:
     visit(page, lab, "hankel", **QUICK)
     size = heading(page, "hankel").evaluate("node => parseFloat(getComputedStyle(node).fontSize)")
