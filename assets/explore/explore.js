@@ -392,7 +392,7 @@ class Explore {
     const isPart = material.numRows < material.whole[0] || material.numColumns < material.whole[1];
     const whole = material.whole.map((count) => count.toLocaleString("en")).join(" × ");
     this.find(".groups").replaceChildren(
-      html("span", isPart ? `${material.numRows} × ${material.numColumns} of ${whole}. ` : ""),
+      html("span", isPart ? `${material.numRows} × ${material.numColumns} of ${whole} are shown. ` : ""),
       html("span", `${title}:`),
       ...names.map((name, group) => {
         const [item, dot] = [html("span"), html("i")];

@@ -434,7 +434,7 @@ def _groups(
     if len(order.blocks) > len(blocks):
         names.append("others")
     return {
-        "title": "same future as",
+        "title": "beginnings that go on like",
         "names": names,
         "rows": group[0].tolist(),
         "columns": group[1].tolist(),

@@ -373,38 +373,36 @@ def verdicts(
         too_few = too_few_strings(scores.num_strings)
         if too_few:
             return (f"{too_few}. So no model is said to be ahead.",)
-    learner_scores = {
-        name: scores for name, scores in rows.items() if name.split(",")[0] in HANKEL_LEARNERS
-    }
-    ngram = next((name for name in rows if name.endswith("-gram")), "")
+    learner_of = {name: name.split(",")[0] for name in rows}
     wer = SCORE_OF[field].short_title
+    learners = sorted((name for name in rows if learner_of[name] in HANKEL_LEARNERS), key=error)
     sentences = []
-    for baseline in ("uniform", ngram):
-        behind = [
-            name
-            for name in learner_scores
-            if baseline in rows and not error(name) < error(baseline)
-        ]
+    ngrams = [name for name in rows if name.endswith("-gram")]
+    for baseline in ("uniform", *ngrams[:1]):
+        if baseline not in rows:
+            continue
+        behind = [name for name in rows if name in learners and not error(name) < error(baseline)]
         if behind:
             sentences.append(
                 f"Not ahead of the {baseline} model at predicting the next symbol ({wer}): "
                 f"{'; '.join(behind)}."
             )
-    by_wer = sorted(learner_scores, key=error)
-    others = [name for name in rows if name.split(",")[0] in STRING_LEARNERS]
-    ahead = [name for name in others if by_wer and error(name) < error(by_wer[0])]
-    clear = [name for name in ahead if not is_open(name, by_wer[0])]
+    if not learners:
+        return tuple(sentences)
+    opponents = [name for name in rows if learner_of[name] in STRING_LEARNERS]
+    ahead = [name for name in opponents if error(name) < error(learners[0])]
+    unclear = [name for name in ahead if is_open(name, learners[0])]
+    clear = [name for name in ahead if name not in unclear]
     if clear:
         sentences.append(f"Ahead of every learner here ({wer}): {'; '.join(clear)}.")
-    unclear = [name for name in ahead if name not in clear]
     if unclear:
         sentences.append(
             f"Ahead of every learner here ({wer}), though {CHANCE}: {'; '.join(unclear)}."
         )
-    linear = next((name for name in by_wer if name.split(",")[0] == "SP"), None)
-    nonlinear = next((name for name in by_wer if name.split(",")[0] != "SP"), None)
-    if linear and nonlinear and error(linear) < error(nonlinear):
-        end = f", though {CHANCE}" if is_open(linear, nonlinear) else ""
+    linear = [name for name in learners if learner_of[name] == "SP"]
+    nonlinear = [name for name in learners if learner_of[name] != "SP"]
+    if linear and nonlinear and error(linear[0]) < error(nonlinear[0]):
+        end = f", though {CHANCE}" if is_open(linear[0], nonlinear[0]) else ""
         sentences.append(f"The linear model is ahead of every nonlinear one here ({wer}){end}.")
     return tuple(sentences)
 

@@ -233,12 +233,12 @@ def _upload_control(field: str, label: str, text: str) -> None:
     uploads.refusal(f"upload.{field}")
     name = st.session_state.get(field)
     if name:
-        label = f"In use: the file {escape_markdown(uploads.label(name))}"
+        label = f"Remove the file {escape_markdown(uploads.label(name))}"
         st.button(
             label,
             key=f"take_out.{field}",
             icon=":material/close:",
-            help="Remove this file",
+            help="It is in use now",
             on_click=_take_out,
             args=(field,),
         )

@@ -217,7 +217,7 @@ def test_files_keep_their_names_beside_their_hashes() -> None:
     )
     assert any(caption.startswith(read) for caption in captions)
     label = app.button(key="take_out.upload").label.replace("\\", "")
-    assert label == f"In use: the file pets_1.csv ({name[:8]}…)"
+    assert label == f"Remove the file pets_1.csv ({name[:8]}…)"
     # the shelf knows the name, and the recipe only the hash
     linked = open_lab("data", **app.query_params)
     assert recipe_of(linked).key() == recipe_of(app).key()
@@ -358,7 +358,7 @@ def test_a_place_that_is_emptied_changes_nothing() -> None:
     app.file_uploader(key="upload.upload").set_value(None).run()
     assert not complaints(app) and counts(app) == before
     assert len(complaints(upload(app, b""))) == 1 and counts(app) == before
-    assert app.button(key="take_out.upload").label.startswith("In use: the file ")
+    assert app.button(key="take_out.upload").label.startswith("Remove the file ")
 
 
 def test_test_strings_are_taken_out_with_their_solution() -> None:

@@ -242,7 +242,7 @@ def rank_revealed(student: Student) -> None:
     student.answers()
     student.goes_on()
     order = page.locator(".explore button.order")
-    for blocks in ("same future as:λ01", "brackets open:012345+"):
+    for blocks in ("beginnings that go on like:λ01", "brackets open:012345+"):
         expect(part(page, "matrix").locator(".groups")).to_have_text(blocks)
         expect(order).to_have_text("sort by state")
         student.does()

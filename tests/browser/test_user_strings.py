@@ -141,7 +141,7 @@ def test_a_refused_file_leaves_its_slot_empty_for_the_next(page: Page, lab: str)
             )
         ).to_be_visible()
         expect(keyed(page, "take_out.upload_solution")).to_contain_text(
-            "In use: the file solution.txt"
+            "Remove the file solution.txt"
         )
         expect(page.get_by_test_id("stSidebar")).to_contain_text(
             "File of true probabilities: solution.txt"

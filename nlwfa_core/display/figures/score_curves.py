@@ -37,47 +37,27 @@ def metric_figure(
     `references`: reference model -> its score (drawn as a horizontal line), or its score for each
     x.
     """
+    lines: dict[str, Mapping[int, float]] = {}
+    levels: dict[str, float] = {}
+    for name, line in references.items():
+        if isinstance(line, Mapping):
+            lines[name] = line
+        elif np.isfinite(line):
+            levels[name] = line
     spreads = [spread for points in curves.values() for spread in points.values()]
-    finite = [spread.mean for spread in spreads if spread.mean is not None]
-    finite += [
-        v
-        for line in references.values()
-        for v in (line.values() if isinstance(line, Mapping) else [line])
-        if np.isfinite(v)
-    ]
-    bottom, top, is_cut = _visible(
-        finite, [interval for spread in spreads if (interval := spread.interval())]
-    )
+    means = [spread.mean for spread in spreads if spread.mean is not None]
+    of_lines = [value for line in lines.values() for value in line.values() if np.isfinite(value)]
+    intervals = [interval for spread in spreads if (interval := spread.interval())]
+    bottom, top, is_cut = _visible([*means, *of_lines, *levels.values()], intervals)
     ceiling = top + 0.12 * ((top - bottom) or 1.0)
     form = SCORE_OF[metric].form
-    lines = {name: line for name, line in references.items() if isinstance(line, Mapping)}
-    levels = {
-        name: line
-        for name, line in references.items()
-        if not isinstance(line, Mapping) and np.isfinite(line)
-    }
-    traces = [
-        *(_reference_curve(name, line, form) for name, line in lines.items()),
-        *(band for name, points in curves.items() for band in _band(name, points)),
-        *(
-            trace
-            for name, points in curves.items()
-            for trace in _curve(name, points, ceiling, x_title, form)
-        ),
-    ]
+    traces = [_reference_curve(name, line, form) for name, line in lines.items()]
+    for name, points in curves.items():
+        traces += _band(name, points)
+    for name, points in curves.items():  # lines lie above the bands
+        traces += _curve(name, points, ceiling, x_title, form)
     xs = sorted({x for line in [*curves.values(), *lines.values()] for x in line})
-    low = np.log10(xs[0] if xs else 1)
-    high = np.log10(xs[-1] if xs else 1)
-    span = max(high - low, 0.3)
-    # for the names of horizontal lines
-    right_margin = 0.3 if len(lines) < len(references) else 0.05
-    xaxis = {
-        "title": x_title,
-        "type": "log",
-        "range": [low - 0.05 * span, high + right_margin * span],
-        "tickvals": xs,
-        "ticktext": [f"{x:,}" for x in xs],
-    }
+    xaxis = _logarithmic_axis(xs, x_title, has_names=len(lines) < len(references))
     yaxis: dict[str, Any] = {"title": SCORE_OF[metric].title}
     if is_cut:
         margin = 0.05 * (top - bottom)
@@ -95,6 +75,23 @@ def metric_figure(
             annotations=[_level_name(name, value, form) for name, value in levels.items()],
         ),
     )
+
+
+def _logarithmic_axis(xs: Sequence[int], title: str, has_names: bool) -> dict[str, Any]:
+    """Describe the axis of ranks or numbers of strings. `has_names`: whether horizontal lines have
+    their names at its right end.
+    """
+    low = np.log10(xs[0] if xs else 1)
+    high = np.log10(xs[-1] if xs else 1)
+    span = max(high - low, 0.3)
+    right_margin = 0.3 if has_names else 0.05
+    return {
+        "title": title,
+        "type": "log",
+        "range": [low - 0.05 * span, high + right_margin * span],
+        "tickvals": xs,
+        "ticktext": [f"{x:,}" for x in xs],
+    }
 
 
 def score_bars(

@@ -61,94 +61,111 @@ def states_figure(
     in the projection it looks like other points.
     """
     names = plain(names)
-    traces: list[Any] = []
-    # Scattergl is used only for many points: with it, Plotly's legend shows the last class in the
-    # colour of the first.
-    scatter: Any = (
-        go.Scatter3d
-        if three
-        else go.Scatter
-        if len(coordinates) <= MAX_SVG_POINTS
-        else go.Scattergl
-    )
-    size = 4 if three else 7
-
-    def axes_of(points: FloatArray) -> dict[str, FloatArray]:
-        return {axis: points[:, index] for index, axis in enumerate("xyz" if three else "xy")}
-
+    draw = _Drawing(coordinates, three)
     if len(colours) and isinstance(colours[0], str):
+        traces = draw.classes(names, colours)
+    else:
+        traces = [draw.scale(names, colours, colour_title)]
+    if num_zero:
+        traces.append(draw.zero(projection, num_zero))
+    if trajectory is not None:
+        traces.append(draw.path(trajectory))
+    return _with_axes(traces, projection, three, LEGEND | {"title": {"text": colour_title}})
+
+
+class _Drawing:
+    """Makes the traces of states along two or three axes.
+
+    `coordinates` (n, num_components).
+    """
+
+    def __init__(self, coordinates: FloatArray, three: bool) -> None:
+        self.coordinates = coordinates
+        self.three = three
+        self.size = 4 if three else 7
+        self.lines: Any = go.Scatter3d if three else go.Scatter
+        # Scattergl is used only for many points: with it, Plotly's legend shows the last class in
+        # the colour of the first.
+        is_large = not three and len(coordinates) > MAX_SVG_POINTS
+        self.scatter: Any = go.Scattergl if is_large else self.lines
+
+    def axes_of(self, points: FloatArray) -> dict[str, FloatArray]:
+        axes = "xyz" if self.three else "xy"
+        return {axis: points[:, index] for index, axis in enumerate(axes)}
+
+    def classes(self, names: Sequence[str], colours: Sequence[str]) -> list[Any]:
+        """Draw the points of each class in its colour."""
+        traces = []
         for name, class_colour in class_colours(colours).items():
             is_in_class = np.array([colour == name for colour in colours])
-            traces.append(
-                scatter(
-                    **axes_of(coordinates[is_in_class]),
-                    mode="markers",
-                    name=escape(name, quote=False),
-                    text=[text for text, keep in zip(names, is_in_class, strict=True) if keep],
-                    marker={"size": size, "opacity": 0.8, "color": class_colour},
-                    hovertemplate="%{text}<extra></extra>",
-                )
-            )
-    else:
-        traces.append(
-            scatter(
-                **axes_of(coordinates),
+            trace = self.scatter(
+                **self.axes_of(self.coordinates[is_in_class]),
                 mode="markers",
-                text=names,
-                marker={
-                    "size": size,
-                    "opacity": 0.85,
-                    "color": list(colours),
-                    "colorscale": "Viridis",
-                    "colorbar": {"title": {"text": colour_title, "side": "right"}, "thickness": 12},
-                },
+                name=escape(name, quote=False),
+                text=[text for text, keep in zip(names, is_in_class, strict=True) if keep],
+                marker={"size": self.size, "opacity": 0.8, "color": class_colour},
                 hovertemplate="%{text}<extra></extra>",
-                showlegend=False,
             )
+            traces.append(trace)
+        return traces
+
+    def scale(self, names: Sequence[str], values: Sequence[float], title: str) -> Any:
+        """Draw each point in the colour of its value."""
+        return self.scatter(
+            **self.axes_of(self.coordinates),
+            mode="markers",
+            text=names,
+            marker={
+                "size": self.size,
+                "opacity": 0.85,
+                "color": list(values),
+                "colorscale": "Viridis",
+                "colorbar": {"title": {"text": title, "side": "right"}, "thickness": 12},
+            },
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=False,
         )
-    if num_zero:
+
+    def zero(self, projection: Projection, num_zero: int) -> Any:
+        """Mark the zero vector, the state of `num_zero` prefixes."""
         origin = projection.coordinates(np.zeros((1, projection.axes.shape[1])))
-        traces.append(
-            scatter(
-                **axes_of(origin),
-                mode="markers",
-                name=f"zero vector ({num_zero:,})",
-                marker={
-                    "color": GREY,
-                    "size": size + 15,
-                    "symbol": "x" if three else "x-thin",
-                    "line": {"color": GREY, "width": 3},
-                },
-                hovertemplate=f"the zero vector: {num_zero:,} of the prefixes<extra></extra>",
-                showlegend=True,
-            )
+        return self.scatter(
+            **self.axes_of(origin),
+            mode="markers",
+            name=f"zero vector ({num_zero:,})",
+            marker={
+                "color": GREY,
+                "size": self.size + 15,
+                "symbol": "x" if self.three else "x-thin",
+                "line": {"color": GREY, "width": 3},
+            },
+            hovertemplate=f"the zero vector: {num_zero:,} of the prefixes<extra></extra>",
+            showlegend=True,
         )
-    if trajectory is not None:
+
+    def path(self, trajectory: Trajectory) -> Any:
+        """Draw a path of states as a line, with a larger point at its end."""
         points = trajectory.points
         steps = plain(trajectory.names)
-        last = len(points) - 1
-        extent = np.abs(coordinates).max(initial=0.0)
-        path_size = size if three else size + 2
-        traces.append(
-            (go.Scatter3d if three else go.Scatter)(
-                **axes_of(points),
-                mode="lines+markers+text",
-                text=_labels(points[:, : 3 if three else 2], steps, extent),
-                customdata=steps,
-                textposition="top center",
-                textfont=MONOSPACE | {"size": 14},
-                line={"color": MARK, "width": 3},
-                marker={
-                    "color": MARK,
-                    "size": [path_size] * last + [2 * path_size],
-                    "line": {"color": "white", "width": 1},
-                },
-                showlegend=False,
-                hovertemplate="%{customdata}<extra></extra>",
-                **({} if three else {"cliponaxis": False}),
-            )
+        extent = np.abs(self.coordinates).max(initial=0.0)
+        size = self.size if self.three else self.size + 2
+        return self.lines(
+            **self.axes_of(points),
+            mode="lines+markers+text",
+            text=_labels(points[:, : 3 if self.three else 2], steps, extent),
+            customdata=steps,
+            textposition="top center",
+            textfont=MONOSPACE | {"size": 14},
+            line={"color": MARK, "width": 3},
+            marker={
+                "color": MARK,
+                "size": [size] * (len(points) - 1) + [2 * size],
+                "line": {"color": "white", "width": 1},
+            },
+            showlegend=False,
+            hovertemplate="%{customdata}<extra></extra>",
+            **({} if self.three else {"cliponaxis": False}),
         )
-    return _with_axes(traces, projection, three, LEGEND | {"title": {"text": colour_title}})
 
 
 def _labels(points: FloatArray, names: Sequence[str], extent: float) -> list[str]:
