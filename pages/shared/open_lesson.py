@@ -375,21 +375,11 @@ def panel(page: str) -> None:
     if st.session_state.pop(GO_QUIZ, False) and page != "practice":
         switch("practice")
     go(page)
+    is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
     with st.container(border=True, key="lesson"):
-        with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
-            st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
-            _words(lesson.steps[: index + 1])
-            components.fold()
-            st.button(
-                "Close",
-                key="lesson.close",
-                icon=":material/close:",
-                type="tertiary",
-                on_click=leave,
-            )
+        _head(lesson, index)
         class_session.invitation(page)
         st.markdown(f"#### {step.title}")
-        is_quiz = page == "practice" and st.session_state.get(exercises.MODE) == exercises.QUIZ
         st.markdown(HIDDEN if is_quiz else step.text)
         on_top = len(step.actions) > BESIDE_MOVES or page_of(step) == "explore"
         if on_top and step.actions and not is_quiz:
@@ -397,17 +387,7 @@ def panel(page: str) -> None:
                 _actions(step)
         if step.question and not is_quiz:
             _question(f"{lesson.name}/{index + 1}", step.question, bool(step.hide))
-        mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
-        if mine and mine[:2] == (lesson.name, index):
-            with st.container(horizontal=True, vertical_alignment="center", key="lesson_mine"):
-                st.caption("This step has set its own strings and options.", width="content")
-                st.button(
-                    "Keep mine",
-                    key="lesson.mine",
-                    icon=":material/undo:",
-                    type="tertiary",
-                    on_click=_keep_mine,
-                )
+        _what_was_replaced(lesson.name, index)
         with st.container(horizontal=True, key="lesson_do"):
             if is_quiz:
                 st.button(
@@ -429,10 +409,50 @@ def panel(page: str) -> None:
                     _ways(step, page)
                 with st.container(horizontal=True, width="content", key="lesson_move"):
                     _move(lesson, index)
-    keys = _elements(step.look) if page_of(step) == page else []
+    visit = f"{lesson.name} {index} {'quiz' if is_quiz else ''} {st.session_state.get(VISIT, 0)}"
+    _point(step, page, visit)
+
+
+def _head(lesson: Lesson, index: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
+        st.caption(f"{lesson.title} · step {index + 1} of {len(lesson.steps)}", width="stretch")
+        _words(lesson.steps[: index + 1])
+        components.fold()
+        st.button(
+            "Close",
+            key="lesson.close",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=leave,
+        )
+
+
+def _what_was_replaced(lesson: str, index: int) -> None:
+    """Draw the offer to keep one's own strings and options, if this step has replaced them."""
+    mine: tuple[str, int, dict[str, Any]] | None = st.session_state.get(MINE)
+    if not mine or mine[:2] != (lesson, index):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="lesson_mine"):
+        st.caption("This step has set its own strings and options.", width="content")
+        st.button(
+            "Keep mine",
+            key="lesson.mine",
+            icon=":material/undo:",
+            type="tertiary",
+            on_click=_keep_mine,
+        )
+
+
+def _point(step: Step, page: str, visit: str) -> None:
+    """Scroll to what a step is about, and hide what answers its question.
+
+    `visit`: changes when the page is to scroll again.
+    """
+    is_here = page_of(step) == page
+    keys = _elements(step.look) if is_here else []
     if keys:
         _slide(keys)
-    if step.hide and page_of(step) == page:
+    if step.hide and is_here:
         _hide(step.hide)
     if draws_alone(MATRIX):
         st.html(
@@ -440,9 +460,6 @@ def panel(page: str) -> None:
             "</style>"
         )
     with st.container(key="look"):
-        visit = (
-            f"{lesson.name} {index} {'quiz' if is_quiz else ''} {st.session_state.get(VISIT, 0)}"
-        )
         _look(
             key="nlwfa.look",
             data={"keys": keys, "visit": visit, "presses": st.session_state.get(PRESSES, 0)},

@@ -26,7 +26,7 @@ from nlwfa_core.history.classes import CLASS_SIZE, KEEP_DAYS, ClassRecord
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.metrics.tables import Column
 from nlwfa_core.teaching import class_board, quizzes
-from nlwfa_core.teaching.answers import ChoiceKey
+from nlwfa_core.teaching.answers import ChoiceKey, Key
 from nlwfa_core.teaching.class_plan import Note, lesson_plan, step_plan
 from nlwfa_core.teaching.lessons import Step
 from nlwfa_core.teaching.questions import Question
@@ -552,9 +552,19 @@ def _question(record: ClassRecord, name: str, item: Item, is_teachers: bool) -> 
         text = "This step has no answer to enter" if question else "This step has no question"
         st.markdown(f"{text}. Here: {len(here)} of {plural(len(record.members), 'student')}.")
         return
-    key = question.key
     revealed = name in record.revealed
     st.markdown(f"#### {question.text}")
+    _counts(record, name, is_teachers, revealed)
+    if is_teachers:
+        _who(record, name)
+    if revealed:
+        _answers(record, name, question.key, is_teachers)
+    elif is_teachers:
+        st.caption("The answers are hidden until you press *Reveal*, or the A key.")
+
+
+def _counts(record: ClassRecord, name: str, is_teachers: bool, revealed: bool) -> None:
+    """Draw how many have answered a question and, if it is revealed, how many are right."""
     tally = class_board.tally(record.answers, name)
     counts = [f"**{tally.answered} of {len(record.members)}** have answered"]
     if revealed and tally.answered:
@@ -564,36 +574,26 @@ def _question(record: ClassRecord, name: str, item: Item, is_teachers: bool) -> 
         counts.append(f"half of them within {tally.seconds:.0f} s")
     st.markdown(" · ".join(counts))
     st.progress(min(1.0, tally.answered / max(1, len(record.members))))
-    if is_teachers:
-        _who(record, name)
-    if not revealed:
-        if is_teachers:
-            st.caption("The answers are hidden until you press *Reveal*, or the A key.")
-        return
+
+
+def _answers(record: ClassRecord, name: str, key: Key, is_teachers: bool) -> None:
+    """Draw the right answer, and the first answers of all as bars."""
     bars = class_board.histogram(key, class_board.first_guesses(record.answers, name))
-    by_letter = isinstance(key, ChoiceKey)
-    labels = (
-        [exercises.option_letter(number) for number in range(len(bars))]
-        if by_letter
-        else [bar.label for bar in bars]
-    )
-    # on the projector the options of a choice are next to the picture, which is as high as the
-    # screen
-    beside, picture = (
-        st.columns(2) if by_letter and not is_teachers else (st.container(), st.container())
-    )
-    if by_letter:
-        signs = [
-            f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]"
-            for bar in bars
-        ]
-        lines = [
-            f"- {sign} **{label}** {bar.label}"
-            for sign, label, bar in zip(signs, labels, bars, strict=True)
-        ]
-        beside.markdown("\n".join(lines))
+    if isinstance(key, ChoiceKey):
+        labels = [exercises.option_letter(number) for number in range(len(bars))]
+        lines = []
+        for label, bar in zip(labels, bars, strict=True):
+            sign = f":green[**{RIGHT_SIGN}**]" if bar.right else f":orange[**{WRONG_SIGN}**]"
+            lines.append(f"- {sign} **{label}** {bar.label}")
+        text = "\n".join(lines)
+        # on the projector they are next to the picture, which is as high as the screen
+        beside, picture = (st.container(), st.container()) if is_teachers else st.columns(2)
     else:
-        beside.markdown(f"The answer: **{key.truth}**.")
+        labels = [bar.label for bar in bars]
+        text = f"The answer is **{key.truth}**."
+        beside = st.container()
+        picture = st.container()
+    beside.markdown(text)
     if bars:
         figure = guesses_figure(
             labels,

@@ -122,7 +122,7 @@ def test_a_class_from_its_code_to_its_end(
     assert (
         not complaints(teacher)
         and teacher.get("plotly_chart")
-        and "The answer: **3**" in _texts(teacher)
+        and "The answer is **3**" in _texts(teacher)
     )
     counts = "**2 of 2** have answered · **1** right at once (50 %) · **1** after a hint"
     assert counts in _texts(teacher)
