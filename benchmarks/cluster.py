@@ -157,10 +157,9 @@ def report() -> str:
         )
     lines += [
         "",
-        f"{SHARDS} shards of {STRINGS:,} strings counted and merged: {alone:.2f} s one after "
-        "the other in one process, "
-        f"{together:.2f} s on two workers in a tree; {len(a.words):,} distinct strings, the "
-        "same sample to the last bit.",
+        f"Counting and merging {SHARDS} shards of {STRINGS:,} strings takes {alone:.2f} s one "
+        f"after the other in one process, and {together:.2f} s on two workers in a tree. Both give "
+        f"the same sample of {len(a.words):,} distinct strings, to the last bit.",
     ]
     return "\n".join(lines)
 

@@ -918,7 +918,7 @@ class Explore {
     rungs.hidden = !material.hasLongRungs;
     rungs.replaceChildren(
       ...(followed < 0
-        ? [`1 to ${words.length}: longer and longer strings; a click follows one`]
+        ? [`1 to ${words.length}: longer and longer strings; click one to follow it`]
         : [`${followed + 1}: `, html("b", material.ending(words[followed], MOST_RUNG), "mono")]),
     );
     rungs.title = words.map((word, d) => `${d + 1}: ${material.text(word)}`).join("\n");
@@ -950,7 +950,7 @@ class Explore {
       const nested = d < 2 ? label : `[${raised(d + 1)} ]${raised(d + 1)}`;
       const text = isNested ? nested : material.hasLongRungs ? d + 1 : label;
       const tick = shape("text", { x: x(d), y: height - 6, "text-anchor": "middle", class: "rung" }, text);
-      tick.append(shape("title", {}, `${material.text(words[d])}: a click follows it`));
+      tick.append(shape("title", {}, `${material.text(words[d])}: click to follow it`));
       tick.addEventListener("click", () => this.change({ word: words[d].slice(0, MOST_TAPE), at: words[d].length }));
       nodes.push(tick);
     });
@@ -1314,9 +1314,9 @@ class Explore {
         ? "those of the largest singular values, which describe what is frequent. " +
           (material.ladder.isNested
             ? "A row that needs any other pattern becomes exactly 0: it is lost, whatever follows."
-            : "What a row has of other patterns is lost.")
+            : "Any other patterns in a row are lost.")
         : "chosen by EM so that the training strings are likely. No weight is below 0, so no row is lost: rows that " +
-          "would need other patterns are blurred into those there are.";
+          "would need other patterns are blurred into the existing ones.";
     return [
       html("h2", `What ${bothStates([rank, state.rank])} can tell apart`),
       html("p", "A row of H says what follows a beginning. A model keeps a few numbers for each beginning: its state."),

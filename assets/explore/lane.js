@@ -30,9 +30,9 @@ const DOES = {
 const MEANS = {
   SP: "SP: spectral learning. Its states are the directions of H's largest singular values",
   PFA: "PFA: a probabilistic finite automaton, trained by expectation maximisation (EM)",
-  "fac.non": "tanh in the autoencoder that compresses rows of H to states, and matrices that step from state to state",
-  "tran.non": "matrices that compress rows of H to states, and tanh in the network of each symbol that steps from state to state",
-  "both.non": "tanh in the autoencoder that compresses rows of H to states, and in the network of each symbol that steps from state to state",
+  "fac.non": "tanh in the autoencoder that compresses rows of H into states, and matrices that step from state to state",
+  "tran.non": "matrices that compress rows of H into states, and tanh in each symbol's network, which steps from state to state",
+  "both.non": "tanh in the autoencoder that compresses rows of H into states, and in each symbol's network, which steps from state to state",
 };
 const STRAIGHT = "straight: goes below 0"; // a linear model's line past its last state
 const BENT = "bent: stays at 0";
@@ -310,9 +310,9 @@ class Lane {
     const lost = lane.lost ? `${lane.lost} of ${material.numRows}` : "";
     const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
     if (this.explore.plane === "end") {
-      const across = material.ladder.isNested ? "the depth of which it has the state" : "the first principal component of the states";
+      const across = material.ladder.isNested ? "the depth whose state it has" : "the first principal component of the states";
       const side = material.ladder.isNested ? "depth" : "PCA";
-      this.captions[1].textContent = `Across: ${side}; up: how sure to end`;
+      this.captions[1].textContent = `Across: ${side}; up: how sure it is to end`;
       const line = material.ladder.isNested ? ". The line goes through the mean states of all depths" : "";
       this.captions[1].title = `${why}Across: ${across}; up, from 0 to 1: the share of strings that end there${line}`;
     } else if (this.explore.plane === "pca") {
@@ -474,7 +474,7 @@ class Lane {
     const worst = gaps.indexOf(most);
     return [
       `Expects ${name(worst)} too ${own[worst] > real[worst] ? "often" : "rarely"},`,
-      `by ${most.toFixed(2)} against the grey bars.`,
+      `${most.toFixed(2)} off the grey bars.`,
     ];
   }
 

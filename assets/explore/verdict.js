@@ -208,7 +208,7 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
   if (ratio < 1) return begin + gain(nonlinearSide, linearSide, less, which) + curveAlone(alike, b, which);
   if (isDeeper) {
     const nearer = isUnequal ? `${linearSide[0]} ${linearSide[1] ? "are" : "is"} nearer` : `${start}the linear model is nearer`;
-    return `${nearer}, but not right to such ${noun}`;
+    return `${nearer}, but not right to that ${noun}`;
   }
   return begin + gain(linearSide, nonlinearSide, less, which);
 }

@@ -420,7 +420,7 @@ class Lens {
             ["suffix v", suffixes[column]],
             ["value", this.hides("values") ? "?" : value === undefined ? this.roughly(row, column) : written(value, 6)],
           ]),
-      ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins so"],
+      ["point", Number.isFinite(x) ? `(${written(x, 3)}, ${written(y, 3)})` : "none: no string begins like this"],
     ];
   }
 

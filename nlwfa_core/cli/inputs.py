@@ -80,7 +80,7 @@ class Symbols:
 
     @classmethod
     def of(cls, alphabet: str | None, unknown: str | None, min_count: int | None) -> Symbols:
-        """Raise RecipeError if an option has no effect, or no alphabet can have its value."""
+        """Raise RecipeError if an option has no effect, or if its value fits no alphabet."""
         if min_count is not None and unknown is None:
             raise RecipeError("--min-count has no effect without --unknown")
         if min_count is not None and alphabet is not None:
@@ -253,8 +253,8 @@ class ModelFile:
 
 
 def read_model(path: Path) -> ModelFile:
-    """Read a model from its folder, from the path of a file in it, or from an automaton's file as
-    JSON or of PAutomaC.
+    """Read a model from its folder, from the path of a file in it, or from an automaton file in
+    JSON or PAutomaC format.
 
     Raises RecipeError if there is no valid model.
     """

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def conventions(num_strings: int) -> str:
-    """State what the scores in a table for a paper are of.
+    """State what the scores in a paper's table were computed on.
 
     >>> conventions(250)
     '250 test strings; logarithms have base 2; the end of a string counts unless “no end”'
@@ -211,7 +211,7 @@ def value_score_summary(scores: ValueScores) -> str:
 
 
 def counted_strings(num_strings: int, has_truth: bool) -> str:
-    """Describe the strings that whole-string scores and the counts of outputs are over.
+    """Describe the strings behind whole-string scores and the counts of outputs.
 
     >>> counted_strings(1000, has_truth=True), counted_strings(612, has_truth=False)
     ('1,000 strings as drawn', '612 distinct strings')

@@ -117,8 +117,8 @@ def best_pair(outcomes: Mapping[str, Outcome], metric: str) -> list[str]:
 
 
 def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = False) -> Table:
-    """Make a table with a row for each run, in the order of `ranking`: options, test scores,
-    diagnostics.
+    """Make a table of options, test scores and diagnostics, with a row for each run in the order of
+    `ranking`.
 
     `metric`: the score by which the runs are ordered: one of `metrics.score_table.RANK_METRICS` or
     of `CRITERIA` there.

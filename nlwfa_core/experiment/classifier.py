@@ -310,8 +310,8 @@ class Disagreement:
 
     @property
     def p_value(self) -> float:
-        """Compute how often they would differ as much if both were as good: McNemar's test (1947),
-        exact.
+        """Compute how often the classifiers would differ this much if both were as good: McNemar's
+        test (1947), exact.
         """
         number = self.first_alone + self.second_alone
         fewer = min(self.first_alone, self.second_alone)

@@ -120,7 +120,7 @@ def openfst_symbols(alphabet: Alphabet) -> str:
     for symbol in alphabet.symbols:
         if symbol == EPSILON or len(symbol.split()) != 1:
             raise RecipeError(
-                f"OpenFst's symbol tables can't have the symbol {symbol!r}: it is that of ε, or "
+                f"an OpenFst symbol table can't contain the symbol {symbol!r}: it is that of ε, or "
                 "contains white space"
             )
     return "".join(
@@ -152,7 +152,7 @@ def jflap(wfa: WFA, alphabet: Alphabet) -> str:
         raise RecipeError(f"JFLAP's automata have one initial state; this one has {number}.")
     odd = [symbol for symbol in alphabet.symbols if not symbol.isprintable()]
     if odd:
-        raise RecipeError(f"JFLAP's files can't have the symbol {odd[0]!r}.")
+        raise RecipeError(f"A JFLAP file can't contain the symbol {odd[0]!r}.")
     lines = ['<?xml version="1.0" encoding="UTF-8" standalone="no"?>', "<structure>"]
     lines += ["  <type>fa</type>", "  <automaton>"]
     for state in range(wfa.num_states):

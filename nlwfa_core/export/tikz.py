@@ -69,8 +69,8 @@ def tikz(
     num_transitions = sum(map(len, drawn.values()))
     if wfa.num_states + num_transitions > MAX_DRAWN:
         raise RecipeError(
-            f"A TikZ picture has at most {MAX_DRAWN} states and transitions; this one would have "
-            f"{wfa.num_states + num_transitions:,}."
+            f"A TikZ picture can have at most {MAX_DRAWN} states and transitions; this one would "
+            f"have {wfa.num_states + num_transitions:,}."
         )
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     weighted = not (is_deterministic(wfa) and all(np.isin(part, (0, 1)).all() for part in parts))

@@ -190,7 +190,7 @@ def read_code(text: str) -> str:
     code = "".join(character for character in text.upper() if character not in " -\t")
     if len(code) != CODE_LENGTH or set(code) - set(LETTERS):
         raise RecipeError(
-            f"a code has {CODE_LENGTH} letters and digits, such as CDF34, and none of "
+            f"a code consists of {CODE_LENGTH} letters and digits, such as CDF34, without "
             f"ABEGILOSUZ01258; got {text.strip()[:20]!r}"
         )
     return code

@@ -182,7 +182,7 @@ def information_criteria(model: Model | HasModel, strings: SampleLike) -> Inform
     number = num_parameters(one)
     sample = as_sample(strings, alphabet_of(one), "strings")
     if not len(sample.words):
-        raise RecipeError("strings must have at least one string; got none")
+        raise RecipeError("strings must hold at least one string; got none")
     reason = _why_no_distribution(one)
     if reason:
         return InformationCriteria(number, np.nan, sample.num_strings, reason)

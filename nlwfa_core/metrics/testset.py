@@ -168,7 +168,7 @@ class TestSet:
         )
         if not len(kept):
             raise RecipeError(
-                "every test string has a symbol that is not in the model's alphabet of "
+                "every test string contains a symbol that is not in the model's alphabet of "
                 f"{alphabet.summary}"
             )
         sample = Sample(self.sample.words.take(kept), self.sample.counts[kept], self.alphabet)

@@ -41,7 +41,7 @@ LARGEST_POWER = 2.0**500
 
 @check_types
 def trim(wfa: WFA) -> WFA:
-    """Remove the states that no path of nonzero weights from α₀ to α∞ visits. The function stays
+    """Remove the states that are on no path of nonzero weights from α₀ to α∞. The function stays
     the same.
 
     >>> trim(WFA([1, 0], [[[0.5, 0], [0, 1]]], [0.5, 1])).num_states

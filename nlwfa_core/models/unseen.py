@@ -135,7 +135,7 @@ def check_some_known(words: Words, alphabet: Alphabet) -> None:
     known = has_known_symbols(words, len(alphabet))
     if not known.all() and not (known & (words.lengths > 0)).any():
         raise RecipeError(
-            "every test string has a symbol that is not in the model's alphabet of "
+            "every test string contains a symbol that is not in the model's alphabet of "
             f"{alphabet.summary}"
         )
 

@@ -43,7 +43,7 @@ def read_jflap(data: bytes | Path) -> WFA:
     """
     cleaned = clean(bytes_of(data))
     if b"<!DOCTYPE" in cleaned or b"<!ENTITY" in cleaned:
-        raise FormatError("a JFLAP file has no <!DOCTYPE")
+        raise FormatError("a JFLAP file must not contain <!DOCTYPE")
     try:
         # whatever the declaration says, the bytes are UTF-8 by now
         root = ElementTree.fromstring(cleaned, ElementTree.XMLParser(encoding="utf-8"))

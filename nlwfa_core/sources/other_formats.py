@@ -274,7 +274,7 @@ class _XesParser:
             ) from None
 
     def _refuse(self, *_: object) -> None:
-        raise FormatError("XES has no <!DOCTYPE", self._parser.CurrentLineNumber)
+        raise FormatError("XES must not contain <!DOCTYPE", self._parser.CurrentLineNumber)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         depth = self._depth
@@ -457,7 +457,8 @@ def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
                     )
                 if not RESIDUES.fullmatch(residues):
                     raise FormatError(
-                        f"a sequence must be letters or * - . ? ~; got {quoted(row)}", line
+                        f"a sequence may contain only letters and * - . ? ~; got {quoted(row)}",
+                        line,
                     )
                 parts.append(residues)
         if cells:
@@ -511,11 +512,12 @@ def _read_of(record: Sequence[tuple[int, str]]) -> str:
         raise FormatError(f"expected a line such as @name; got {quoted(name)}", line)
     if letters and not RESIDUES.fullmatch(letters):
         raise FormatError(
-            f"a sequence must be letters or * - . ? ~; got {quoted(letters)}", line + 1
+            f"a sequence may contain only letters and * - . ? ~; got {quoted(letters)}", line + 1
         )
     if not plus.startswith("+"):
         raise FormatError(
-            f"expected a line that begins with + (a sequence has one line); got {quoted(plus)}",
+            "expected a line that begins with + (each sequence must be on one line); got "
+            f"{quoted(plus)}",
             third,
         )
     if len(qualities) != len(letters):

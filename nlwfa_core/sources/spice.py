@@ -135,7 +135,7 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
             if len(set(numbers)) < len(numbers):
                 twice = next(number for i, number in enumerate(numbers) if number in numbers[:i])
                 raise FormatError(
-                    "a target must have each symbol once; got "
+                    "a target must list each symbol only once; got "
                     f"{quoted(cells[1::2][numbers.index(twice)])} twice",
                     line,
                 )

@@ -118,7 +118,9 @@ def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:
     if unknown:
         raise FormatError(f"there is no item {unknown[0]!r}{did_you_mean(unknown[0], kinds)}", line)
     if len(set(names)) != NUM_ITEMS or len(names) != NUM_ITEMS:
-        raise FormatError(f"a quiz has {NUM_ITEMS} different items; got {len(set(names))}", line)
+        raise FormatError(
+            f"a quiz must have {NUM_ITEMS} different items; got {len(set(names))}", line
+        )
     unused = [kind.name for kind in own_kinds if kind.name not in names]
     if unused:
         raise FormatError(f"{unused[0]!r} is not among the items", line)

@@ -60,8 +60,8 @@ STAGES = {
 }
 HEIGHT = 360
 NETWORK_NOTE = (
-    "Lines: a unit's value times its weight, blue if positive and red if negative; per pair "
-    "of layers, the strongest are shown. "
+    "Each line shows a unit's value times its weight, blue if positive and red if negative. For "
+    "each pair of layers, the strongest are shown. "
     "The stronger a unit's colour, the larger its value, relative to the rest of its layer for all "
     "of these prefixes; a thick ring means "
     "that tanh bends it. Entries of H are divided by the largest one. As training lowers the "
@@ -386,7 +386,7 @@ def _side_by_side(
         alt = "Principal components of the states of the most frequent prefixes"
         right.echarts_chart(options, key=f"{key}.picture", height=HEIGHT, alt=alt)
         goals = (
-            " Rings: the states of the factorisation, which the transitions should reach."
+            " The rings are the states of the factorisation, which the transitions should reach."
             if picture.targets
             else ""
         )

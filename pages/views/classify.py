@@ -214,8 +214,8 @@ def results(recipes: Recipes) -> None:
         if best:
             st.markdown(f"The automata that drew the strings get {format_share(best.accuracy)}.")
         st.caption(
-            "$P(x \\mid y)$ is the product of the model's probabilities of next symbols, the end "
-            "included, each at least $10^{-6}$; $P(y)$ is the label's share of the training "
+            "$P(x \\mid y)$ is the product of the model's probabilities for the next symbols, the "
+            "end included, each at least $10^{-6}$; $P(y)$ is the label's share of the training "
             "strings. The models did not learn from the test strings. The p value is McNemar's."
         )
 

@@ -63,8 +63,8 @@ STORED = (
     "The session stores your nickname, if you choose one, the step that you are at, your answers "
     "to questions and quizzes with their times, and what you hand in; no name, no address, and "
     "nothing that you upload. Your teacher sees it. It is deleted when the teacher deletes the "
-    f"session, or {KEEP_DAYS} days after it was opened at the latest; *Leave* deletes your part at "
-    "once. You don't need to join to use the lab."
+    f"session, and at the latest {KEEP_DAYS} days after it was opened; *Leave* deletes your part "
+    "at once. You don't need to join to use the lab."
 )
 
 
@@ -723,9 +723,9 @@ def _gains(record: ClassRecord) -> None:
         ]
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
-        "For those who took both; minutes are medians. The normalised gain is (after − before) / "
-        "(1 − before): the share of what was missing that was learned. In brackets is the 95 % "
-        f"interval over students, if there are at least {quizzes.FEWEST}."
+        "These are students who took both; minutes are medians. The normalised gain is (after − "
+        "before) / (1 − before): the share of what was missing that was learned. In brackets is "
+        f"the 95 % interval over students, if there are at least {quizzes.FEWEST}."
     )
 
 
@@ -773,10 +773,10 @@ def session_controls() -> None:
                 on_click="ignore",
             )
     st.caption(
-        "The table of answers has a row for each try, with its seconds; the table "
-        "of gains has one for each student and quiz; students have numbers, and nicknames if they "
+        "The table of answers has a row for each try, with its time in seconds; the table of gains "
+        "has one for each student and quiz. Each student has a number, and a nickname if they "
         "chose one. Nicknames, steps, answers with their times, and hand-ins are stored until you "
-        f"delete the session, or {KEEP_DAYS} days after you opened it at the latest."
+        f"delete the session, but for at most {KEEP_DAYS} days after you opened it."
     )
 
 

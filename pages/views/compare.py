@@ -146,11 +146,10 @@ def sweep_controls(context: Context) -> Grid:
         selection_mode="multi",
         key="opponents",
         bind="query-params",
-        help="A hidden Markov model and a probabilistic automaton trained by EM, and recurrent "
-        "networks, each with as many states "
-        "as the rank. They learn from the strings themselves, stop early by the validation "
-        "strings, and take up to one or two "
-        "minutes each.",
+        help="These are a hidden Markov model and a probabilistic automaton trained by EM, and "
+        "recurrent networks, each with as many states as the rank. They learn from the strings "
+        "themselves, stop early by the validation strings, and take up to one or two minutes "
+        "each.",
     )
     left, middle, right = st.columns([1, 2.4, 0.8])
     against = left.segmented_control(
@@ -728,7 +727,7 @@ def _table_of_runs(named: Mapping[str, Outcome], by: str) -> None:
         column_order=[title for title in table if title not in hidden],
     )
     order = (
-        f"{CRITERIA[by]}, of the training strings"
+        f"{CRITERIA[by]}, on the training strings"
         if by in CRITERIA
         else f"the {SCORE_OF[by].title} on validation strings"
     )
@@ -751,7 +750,7 @@ def _table_of_runs(named: Mapping[str, Outcome], by: str) -> None:
         )
     st.caption(
         f"Ordered by {order}. {TIES} All other scores are on the test strings."
-        f"{' Radius and total mass have a closed form in linear models only.' if every else ''}"
+        f"{' Radius and total mass have a closed form only for linear models.' if every else ''}"
     )
 
 

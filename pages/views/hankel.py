@@ -299,7 +299,7 @@ def _details(context: Context, choice: MatrixChoice, cell: dict[str, int]) -> No
         if "column" not in cell:
             total = format_significant(float(block[[row]].sum()), EXACT)
             st.markdown(
-                f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, with sum {total}."
+                f"u is **{written}**: {block[[row]].nnz:,} non-zero cells, summing to {total}."
             )
             return
         column = cell["column"]
@@ -345,8 +345,8 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
         # Columns are named by position, with the hidden index as 0, because their titles are a
         # user's strings.
         column_config={1: st.column_config.Column(pinned=True)},
-        alt=f"Exact values: {num_rows} prefixes from number {row + 1}, {num_columns} suffixes "
-        f"from number {column + 1}",
+        alt=f"Exact values: {num_rows} prefixes starting at number {row + 1}, {num_columns} "
+        f"suffixes starting at number {column + 1}",
     )
 
 

@@ -462,7 +462,7 @@ def _settable_recipe(run: Run) -> Recipe:
         except RecipeError:
             raise RecipeError(
                 "The strings of this run were uploaded and are not on this server; the "
-                "history has only a hash of them. Upload "
+                "history keeps only a hash of them. Upload "
                 "the same file on the Data page, then open the run again."
             ) from None
     return recipe

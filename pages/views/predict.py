@@ -133,9 +133,9 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
     )
     widgets.warnings(*result_tables.score_warnings(models, word[:length]))
     st.caption(
-        "|scores|, divided by their sum over all symbols and the end. A weighted automaton's "
-        "score of a symbol is the sum of the "
-        "weights of all strings that begin with the prefix and this symbol."
+        "The chart shows |scores|, divided by their sum over all symbols and the end. A weighted "
+        "automaton's score for a symbol is the sum of the weights of all strings that begin with "
+        "the prefix and this symbol."
     )
     readings = reading_sentences(models)
     if readings:
@@ -253,8 +253,8 @@ def sampler(data: Data, models: Mapping[str, Model]) -> None:
 
 def _draw_controls(data: Data, models: Mapping[str, Model]) -> None:
     st.markdown(
-        "Symbol by symbol, from the model's distribution of the next symbol, until it ends "
-        "the string."
+        "Strings are drawn symbol by symbol, from the model's distribution over next symbols, "
+        "until it ends the string."
     )
     first, second, third, fourth = st.columns([3, 2, 2, 2])
     name = first.selectbox("Model", list(models), key="predict.sampler")

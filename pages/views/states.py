@@ -98,7 +98,7 @@ def walk_through(recipe: Recipe) -> None:
             "A nonlinear model's states are points in a continuous space. Here the states of "
             "the most frequent prefixes (dots) are "
             "divided into groups by k-means; λ, the empty prefix, stands alone. An arrow shows "
-            "where the prefixes of a group go with one more symbol, with their share if it is "
+            "where one more symbol takes a group's prefixes. Its number is their share, if that is "
             f"below 1. Shares below {walk.SMALLEST_SHARE:.0%} are not drawn."
         )
 

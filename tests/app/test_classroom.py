@@ -89,7 +89,7 @@ def test_a_class_from_its_code_to_its_end(
     assert "Nothing is sent to class" in _texts(ada)
     ada = open_lab("classroom", **{"class": code, "lesson": "rank", "step": 1})
     assert (
-        "or 30 days after it was opened at the latest" in _texts(ada)
+        "at the latest 30 days after it was opened" in _texts(ada)
         and not class_session.store().read(code, _token(code, person)).members
     )
     person("ada")
@@ -345,7 +345,7 @@ def test_wrong_codes_and_limits(
     person("ada")
     app = open_lab(**{"class": "OOO"})
     assert complaints(app) == [
-        "class: a code has 5 letters and digits, such as CDF34, and none of ABEGILOSUZ01258; "
+        "class: a code consists of 5 letters and digits, such as CDF34, without ABEGILOSUZ01258; "
         "got 'OOO'"
     ]
     assert "class" not in app.query_params

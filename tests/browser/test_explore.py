@@ -243,7 +243,7 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     share = f"{values[:2].sum() / values.sum():.0%}"
     expect(caption).to_have_text(f"PCA {share}; {lost} of {len(states)}: no state left")
     page.get_by_role("button", name="end", exact=True).click()
-    expect(caption).to_have_text("Across: depth; up: how sure to end")
+    expect(caption).to_have_text("Across: depth; up: how sure it is to end")
     expect(page.locator(".explore .lane.lower .caption").nth(1)).to_contain_text("up: how sure")
     expect(page).to_have_url(re.compile("plane=end"))
     visit(page, lab, rank=5, source="hmm")

@@ -274,7 +274,7 @@ VERDICTS = [
     (lane(0.1), lane(0.2), "the linear model has 50% less error"),
     (lane(0.05), lane(0.2), "the linear model has 75% less error"),
     (lane(0.15), lane(0.2), "the linear model has 25% less error"),
-    (lane(0.1), lane(0.2, reach=5), "the linear model is nearer, but not right to such depth"),
+    (lane(0.1), lane(0.2, reach=5), "the linear model is nearer, but not right to that depth"),
     (lane(0.0), lane(0.0), "level: the curve buys nothing"),
     (lane(0.0), lane(0.1), "the linear model has 100% less error"),
     (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither model comes near H"),
@@ -367,7 +367,7 @@ UNEQUAL = [
         lane(0.1),
         lane(0.2, reach=5),
         [20, 2],
-        "20 linear states are nearer, but not right to such depth",
+        "20 linear states are nearer, but not right to that depth",
     ),
     (
         lane(0.1),

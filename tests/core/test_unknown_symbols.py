@@ -117,7 +117,7 @@ def test_strings_that_are_left_out_are_as_if_they_had_never_been_there(rows: lis
 
 
 def test_if_no_string_is_known_that_is_an_error() -> None:
-    with pytest.raises(RecipeError, match="every test string has a symbol that is not in"):
+    with pytest.raises(RecipeError, match="every test string contains a symbol that is not in"):
         TestSet.empirical(["c", "ac"]).known_to(Alphabet(("a", "b")))
     with pytest.raises(RecipeError, match=r"no symbol of the test strings is in .* a, b, \?"):
         evaluate(COIN, ["c", "dc", ""])

@@ -457,8 +457,8 @@ class Evaluator:
 
 
 def outputs(network: Network, prefixes: PrefixCounts) -> Outputs:
-    """Compute the states of all prefixes by one network, and what follows them; the arrays are
-    those of a stack.
+    """Compute one network's states after all prefixes, and what follows these. The arrays have the
+    shapes of a stack's.
     """
     vectors = network.vector[None]
     return Evaluator(network, prefixes, 0.0, 1, vectors.dtype).outputs(vectors)

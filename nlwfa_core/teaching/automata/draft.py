@@ -111,7 +111,7 @@ class Draft:
         ):
             if number > most:
                 raise RecipeError(
-                    f"an automaton on this page has at most {most} {what}; got {number:,}"
+                    f"an automaton on this page can have at most {most} {what}; got {number:,}"
                 )
         for symbol in alphabet.symbols:
             problem = _symbol_problem(symbol)
@@ -324,7 +324,7 @@ class _Reading:
         elif name in self.index:
             problem = f"there is already a state {name}; each name may be used once"
         elif len(self.index) == MAX_STATES:
-            problem = f"an automaton on this page has at most {MAX_STATES} states"
+            problem = f"an automaton on this page can have at most {MAX_STATES} states"
         entries = []
         for title, text in (("α₀", row.initial), ("α∞", row.termination)):
             try:

@@ -73,7 +73,7 @@ def source_files(
     ]
     if missing:
         raise RecipeError(
-            f"no drawn string has the symbol {listed(missing)}; draw more strings, or give "
+            f"no drawn string contains the symbol {listed(missing)}; draw more strings, or give "
             "its arrows more weight"
         )
     if not present:

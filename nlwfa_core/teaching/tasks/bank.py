@@ -191,7 +191,9 @@ def _kind(part: Section, topic: str) -> Kind:
         raise FormatError(f"there is no generator {values['generator']!r}{near}", first)
     questions = [index for index, line in enumerate(body) if line.startswith("? ")]
     if len(questions) != 1:
-        raise FormatError(f"a kind of task has exactly one question; got {len(questions)}", first)
+        raise FormatError(
+            f"a kind of task must have exactly one question; got {len(questions)}", first
+        )
     question = tuple(body[questions[0] :])
     text = "\n".join(body[: questions[0]]).strip()
     kind = Kind(

@@ -59,7 +59,7 @@ def test_mistakes_change_nothing(
     for arguments, message in (
         ((), "--home is needed (the lab's folder), because NLWFA_HOME is not set"),
         (("--home", str(tmp_path / "none")), "does not exist"),
-        (("--home", str(tmp_path), "--delete", "x"), "a code has 5 letters and digits"),
+        (("--home", str(tmp_path), "--delete", "x"), "a code consists of 5 letters and digits"),
         (
             ("--home", str(tmp_path), "--delete", code, "--json"),
             "--json has no effect with --delete; it needs a list of all",

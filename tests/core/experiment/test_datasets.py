@@ -351,8 +351,8 @@ def test_symbols_that_the_test_file_alone_has_are_told(shelf: FileShelf) -> None
     assert "3 of 4 test strings use symbols that no training string has: c." in data.notes
     with pytest.raises(
         RecipeError,
-        match="every test string has a symbol that is not in the model's alphabet of 2 symbols: a, "
-        "b",
+        match="every test string contains a symbol that is not in the model's alphabet of "
+        "2 symbols: a, b",
     ):
         upload(shelf, b"a\nab\na\n", upload_test=b"ac\ncc\n")
     data = upload(shelf, b"3 1\n1 0\n0\n1 0\n", upload_test=b"2 3\n1 2\n1 0\n", upload_model=MODEL)

@@ -143,7 +143,7 @@ def test_what_is_wrong_is_said_when_it_learns() -> None:
         with pytest.raises(RecipeError, match=message):
             estimator.fit(DYCK)
     with pytest.raises(
-        RecipeError, match="every test string has a symbol that is not in the model"
+        RecipeError, match="every test string contains a symbol that is not in the model"
     ):
         SpectralWFA().fit(DYCK).score(["x"])
 

@@ -162,7 +162,7 @@ def test_every_symbol_is_printed_as_it_is() -> None:
 
 def test_a_picture_that_is_too_large_for_tex_is_refused() -> None:
     wfa = WFA(np.full(16, 1 / 16), np.full((2, 16, 16), 0.01), np.full(16, 0.68))
-    message = "A TikZ picture has at most 500 states and transitions; this one would have 528."
+    message = "A TikZ picture can have at most 500 states and transitions; this one would have 528."
     with pytest.raises(RecipeError, match=message):
         tikz(wfa, "ab")
     assert refusals(wfa) == (message,)

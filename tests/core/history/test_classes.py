@@ -55,7 +55,7 @@ def test_codes_can_be_read_aloud(room: Classes) -> None:
     for code in codes:
         assert len(code) == CODE_LENGTH and read_code(f" {code[:2].lower()}-{code[2:]} ") == code
     for wrong in ("", "CDF3", "CDF340", "CDF30", "<b>x</b>"):
-        with pytest.raises(RecipeError, match="a code has 5 letters and digits"):
+        with pytest.raises(RecipeError, match="a code consists of 5 letters and digits"):
             read_code(wrong)
 
 

@@ -76,8 +76,8 @@ def test_every_kind_of_model_goes_on(kind: str) -> None:
 def test_strings_of_another_model_are_refused() -> None:
     with pytest.raises(
         RecipeError,
-        match="every test string has a symbol that is not in the model's alphabet of 2 symbols: a, "
-        "b",
+        match="every test string contains a symbol that is not in the model's alphabet of "
+        "2 symbols: a, b",
     ):
         evaluate(COIN, ["c", "ac", ""])
 

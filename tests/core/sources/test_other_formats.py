@@ -222,7 +222,7 @@ def test_xes_has_a_string_for_each_trace() -> None:
         (
             b"<log",
             b'<!DOCTYPE log [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<log',
-            "line 2: XES has no <!DOCTYPE",
+            "line 2: XES must not contain <!DOCTYPE",
         ),
         (b"register", b"&a;", "not XML: undefined entity"),
     ],
@@ -341,7 +341,7 @@ def test_fasta_joins_lines_and_says_what_is_left_out() -> None:
     )
     for data, message in (
         (b"ACGT\n>s1\nAC\n", "line 1: a FASTA file begins with a line such as >name"),
-        (b">s1\nAC\n40 38\n", "line 3: a sequence must be letters"),
+        (b">s1\nAC\n40 38\n", "line 3: a sequence may contain only letters"),
         (b">s1\n" + b"ACGT\n" * 3000, "line 1: the string length must be at most 10,000"),
     ):
         with pytest.raises(FormatError, match=message):
@@ -375,11 +375,11 @@ def test_fastq_has_four_lines_a_read() -> None:
         (data.replace(b"@+", b"@++"), "line 8: expected a quality for each of 2 letters; got 3"),
         (data.replace(b"@r2", b"r2"), "line 5: expected a line such as @name"),
         (data.replace(b"+\nI", b"AC\nI"), "line 3: expected a line that begins with"),
-        (data.replace(b"GG", b"G4"), "line 6: a sequence must be letters"),
+        (data.replace(b"GG", b"G4"), "line 6: a sequence may contain only letters"),
     ):
         with pytest.raises(FormatError, match=message):
             read_strings(bad, "fastq")
-    with pytest.raises(FormatError, match=r"line 3: .* \(a sequence has one line\)"):
+    with pytest.raises(FormatError, match=r"line 3: .* \(each sequence must be on one line\)"):
         read_strings(b"@r1\nACGT\nACGT\n+\nIIIIIIII\n")
 
 

@@ -125,7 +125,7 @@ def test_more_targets_than_prefixes_and_fewer() -> None:
         (b"nan 1 1.0\n", 1, "expected a finite number; got 'nan'"),
         (b"1.0 1 -0.5\n", 1, "expected a finite number of at least 0; got '-0.5'"),
         (b"1.0 1 inf\n", 1, "got 'inf'"),
-        (b"1.0 1 0.5 1 0.5\n", 1, "a target must have each symbol once; got '1' twice"),
+        (b"1.0 1 0.5 1 0.5\n", 1, "a target must list each symbol only once; got '1' twice"),
         (b"1\n\n1\n", 2, "targets must have a line for each prefix; got an empty line"),
         (
             b"2 2\n1 0\n0\n",
