@@ -1237,8 +1237,10 @@ class Explore {
     const isMissing = (!network && state.learner !== "SP") || (!linear && state.linear !== "SP");
     if (isMissing && !this.isWhole) return; // it may be coming
     const linearRank = rankOf(state.linear, state);
-    const margins = (learner) =>
-      material.marginsOf(learner, linearRank).between[state.learner]?.[state.rank]?.[learner]?.[linearRank];
+    const margins = (learner) => {
+      const { between } = material.marginsOf(learner, linearRank);
+      return between[state.learner]?.[state.rank]?.[learner]?.[material.kept(learner, linearRank)];
+    };
     const objectives = [state.linear === "SP" ? "hankel" : "likelihood", material.objective];
     const other = this.otherLinear;
     const isUnlike = objectives[0] !== objectives[1] && state.learner !== "SP";

@@ -234,6 +234,9 @@ class Lane {
   }
 
   about(learner, entry) {
+    const { material } = this.explore;
+    if (learner === "SP" && material.kept(learner, this.rank) < this.rank)
+      return `SP: ${states(material.numericalRank)}, because H has rank ${material.numericalRank}`;
     if (learner === "SP") return "SP: matrices only";
     if (learner === "PFA") {
       const starts = entry?.starts > 1 ? `, best of ${entry.starts} starts` : entry ? ", one start" : "";

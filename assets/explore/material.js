@@ -140,8 +140,13 @@ class Material {
   entry(learner, rank) {
     if (learner !== "SP") return this.trained[learner]?.[rank] ?? null;
     if (this.further?.rank === rank) return { ...this.further, training: "exact" };
-    const scores = this.linear.scores[rank - 1];
+    const scores = this.linear.scores[this.kept(learner, rank) - 1];
     return scores ? { model: this.linear.model, scores, training: "exact" } : null;
+  }
+
+  // The states that a model has: SP has no more than H has singular values above 0.
+  kept(learner, rank) {
+    return learner === "SP" && this.linear.scores.length === this.numericalRank ? Math.min(rank, this.numericalRank) : rank;
   }
 
   // The lane of a learner and a rank: its model, states, Ĥ, and what follows from them; null if
@@ -151,7 +156,7 @@ class Material {
     if (this.made.has(key)) return this.made.get(key);
     const entry = this.entry(learner, rank);
     if (!entry?.model) return null;
-    const lane = this.laneOf(LINEAR.includes(learner) ? linearOf(entry.model, rank) : networkOf(entry.model), entry);
+    const lane = this.laneOf(LINEAR.includes(learner) ? linearOf(entry.model, this.kept(learner, rank)) : networkOf(entry.model), entry);
     this.made.set(key, lane);
     return lane;
   }

@@ -26,7 +26,17 @@ from nlwfa_core.files import LAB_FOLDER, FileShelf
 from nlwfa_core.models.geometry import directions
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.words import Words
-from tests.browser.screen import choose, eventually, go, heading, keyed, settled, still, visit
+from tests.browser.screen import (
+    choose,
+    eventually,
+    go,
+    heading,
+    keyed,
+    press,
+    settled,
+    still,
+    visit,
+)
 from tests.waiting import PATIENCE_SECONDS
 
 DIFFERENT = "trained in different ways"
@@ -357,6 +367,20 @@ def paste(page: Page, strings: list[str]) -> None:
     page.get_by_role("button", name="Use these strings").click()
     expect(page).to_have_url(re.compile("upload="))
     settled(page)
+
+
+def test_a_linear_model_has_no_more_states_than_h_has_rank(page: Page, lab: str) -> None:
+    visit(page, lab, "data", rank=5)
+    paste(page, ["a b", "a b c", "a", "b c", "a b", "b"] * 20)
+    press(page, "data.explore")
+    upper = page.locator(".explore .lane.upper")
+    rank = re.compile(r"SP: (\d) states, because H has rank \1$")
+    expect(upper.locator(".sub")).to_have_text(rank)
+    expect(upper.locator(".scored")).to_contain_text("WER")
+    said = upper.locator(".scored").inner_text()
+    page.get_by_role("slider", name="Rank: number of states").press("ArrowLeft")
+    expect(upper.locator(".sub")).to_have_text("SP: matrices only")
+    assert upper.locator(".scored").inner_text().startswith(said)
 
 
 def test_networks_of_own_strings_are_trained_in_the_picture(

@@ -765,7 +765,9 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
         num_parameters(result(**fields, rank=rank).model)
         for fields, rank in ((NONLINEAR, 3), (BY_LIKELIHOOD, 3), (LINEAR, 3), (LINEAR, 10))
     ]
-    numbers = "three nonlinear states have {} free numbers, a PFA's {}, SP's {} (SP with ten states: {})"
+    numbers = (
+        "three nonlinear states have {} free numbers, a PFA's {}, SP's {} (SP with ten states: {})"
+    )
     said(lesson, 4, numbers.format(*counts))
     said(
         lesson,
