@@ -725,14 +725,21 @@ def distinct(words: Words) -> tuple[IntArray, IntArray]:
     collisions: list[int] = []  # words that differ from the first word with the same fingerprint
     for rows in words.blocks():
         leaders = first[inverse[rows]]
-        rows, leaders = rows[rows != leaders], leaders[rows != leaders]
-        words_of_leaders = words.take(leaders)
-        words_of_rows = words.take(rows)
-        if (words_of_leaders.offsets != words_of_rows.offsets).any() or (
-            words_of_leaders.symbols != words_of_rows.symbols
-        ).any():
-            pairs = zip(rows.tolist(), leaders.tolist(), strict=True)
-            collisions += [row for row, leader in pairs if words[row] != words[leader]]
+        if (leaders == rows).all():
+            continue
+        offsets = words.offsets[rows[0] : rows[-1] + 2].astype(np.int64)
+        lengths = np.diff(offsets)
+        starts = words.offsets[leaders].astype(np.int64)
+        has_length = words.offsets[leaders + 1] - starts == lengths
+        collisions += rows[~has_length].tolist()
+        # from a symbol of a word to that at the same place of its leader
+        shifts = np.repeat(np.where(has_length, starts - offsets[:-1], 0), lengths)
+        shifts += np.arange(offsets[0], offsets[-1])
+        differs = words.symbols[shifts] != words.symbols[offsets[0] : offsets[-1]]
+        if differs.any():
+            places = offsets[0] + np.flatnonzero(differs)
+            within = np.unique(np.searchsorted(offsets, places, side="right") - 1)
+            collisions += rows[within].tolist()
     if collisions:
         # Different words have the same fingerprint, by chance or by design: a dictionary tells them
         # apart, which is slow but exact.
