@@ -424,6 +424,8 @@ def test_strings_that_do_not_fit_are_refused() -> None:
         intervals(one, num_resamples=0)
     with pytest.raises(RecipeError, match="confidence must be between 0 and 1; got 95"):
         intervals(one, confidence=95)
+    with pytest.raises(RecipeError, match="confidence must be between 0 and 1; got -0.5"):
+        paired_differences(one, one, confidence=-0.5)
 
 
 def test_the_p_value_is_the_level_at_which_zero_leaves_the_interval() -> None:

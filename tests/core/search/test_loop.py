@@ -567,6 +567,13 @@ def test_turns_make_no_difference(recipe: EMRecipe) -> None:
     assert bits == pytest.approx(once.losses[-1], rel=1e-5)
 
 
+def test_the_recipe_of_em_s_best_model_has_its_iterations() -> None:
+    recipe = EMRecipe("PFA", 2)
+    assert EMTraining(recipe).result_recipe.iterations == 0
+    training = EMTraining(recipe, losses=[1.3, 1.1, 1.2])
+    assert training.result_recipe == replace(recipe, iterations=2)
+
+
 def test_em_of_an_hmm_in_turns_is_that_to_its_end() -> None:
     """From the same start, in float32 and in float64."""
     turns = fit_em(EMRecipe("HMM", 3, seed=3, iterations=5), TRAIN)
