@@ -1042,8 +1042,8 @@ class Explore {
       ...(thin.length ? ["; thin:", ...thin] : []),
       state.linear === "PFA" && thin.some(({ textContent }) => textContent === " SP") ? "; dashed: PFA" : "",
     );
-    const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits" && !this.scene;
-    this.find(".caveat").textContent = isShown ? "PFA may zigzag: EM raises likelihood, not this score." : "";
+    const isShown = state.linear === "PFA" && SCORES[state.score][0] !== "bits";
+    this.find(".caveat").textContent = isShown ? "PFA may zigzag: its training raises the likelihood, not this score." : "";
     const here = this.lanes.map(
       ({ learner, rank }) => `${learner} with ${states(rank)} ${three(value(learner, rank))}`,
     );

@@ -340,7 +340,7 @@ def race(student: Student) -> None:
     student.answers()
     student.goes_on()
     chart = part(page, "ranks")
-    why = "PFA may zigzag: EM raises likelihood, not this score."
+    why = "PFA may zigzag: its training raises the likelihood, not this score."
     expect(chart).to_contain_text(why)
     for number, (curve, line) in enumerate((("0.021", "0.110"), ("0.117", "0.430"))):
         student.does(number)
