@@ -650,8 +650,10 @@ class Lane {
       const wide = pen.measureText(BENT).width;
       pen.fillStyle = pen.strokeStyle;
       pen.textAlign = "right";
-      if (falls) pen.fillText(BENT, x, y);
-      if (falls) this.names.push([x - wide, y, wide]);
+      if (falls) {
+        pen.fillText(BENT, x, y);
+        this.names.push([x - wide, y, wide]);
+      }
     }
     pen.textAlign = "center";
     for (let group = 0; group < numGroups; group++) {

@@ -100,8 +100,8 @@ def training_keys(train: Sample) -> str | None:
 
 
 def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Write `overlap_notes` by the `training_keys` of the training strings; empty if there
-    are no keys.
+    """Write `overlap_notes` by the `training_keys` of the training strings; empty without
+    keys.
 
     Two strings have the same key by chance in one of 4 billion cases.
 

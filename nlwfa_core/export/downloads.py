@@ -16,10 +16,14 @@ from typing import Any
 import numpy as np
 
 from ..display.graph import dot
+from ..display.result_tables import scores_csv
 from ..errors import RecipeError
 from ..experiment.datasets import Data
+from ..experiment.recipe import run_title
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
+from ..metrics.evaluate import evaluate
+from ..metrics.score_table import Scores
 from ..metrics.testset import TestSet
 from ..models.model_files import MODEL_FILES, StoredModel, save
 from ..models.wfa import WFA
@@ -27,7 +31,7 @@ from ..sources.pautomac import write_pautomac, write_solution
 from ..strings.sample import Sample
 from ..strings.words import Alphabet, Words
 from .automaton_formats import openfst, pautomac, weights_json
-from .figures import FORMATS, run_figures
+from .figures import FORMATS, linear_of_rank, run_figures
 from .tikz import tikz
 
 AUTOMATA: dict[str, Callable[[WFA], str]] = {
@@ -103,6 +107,19 @@ def data_files(data: Data) -> dict[str, bytes]:
     if isinstance(data.true_model, WFA):
         files |= {f"true-{name}": text for name, text in _automata(data.true_model).items()}
     return files
+
+
+def score_file(
+    result: Result, data: Data, hankel: HankelMatrix | None, references: Mapping[str, Scores]
+) -> bytes:
+    """Write the scores of a run, of SP of its rank if the matrix allows it, and of references as
+    CSV.
+    """
+    rows = {result.recipe.title: result.scores}
+    linear = linear_of_rank(result, hankel)
+    if linear is not None:
+        rows[run_title("SP", result.recipe.learning.rank)] = evaluate(linear, data.test)
+    return scores_csv(rows | dict(references))
 
 
 def figure_files(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, bytes]:

@@ -22,6 +22,7 @@ from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
 from ..learning.fitting import fit
 from ..learning.spectral import linear_loss
+from ..models.model_files import LearnedModel
 from ..models.wfa import WFA
 
 FORMATS = ("pdf", "svg", "png")
@@ -75,13 +76,25 @@ def run_figures(result: Result, data: Data, hankel: HankelMatrix | None) -> dict
     return figures
 
 
+def linear_of_rank(result: Result, hankel: HankelMatrix | None) -> LearnedModel | None:
+    """Learn SP of a run's rank, to stand beside its model; None if this is the run's own model, or
+    the matrix does not allow it.
+    """
+    learning = result.recipe.learning
+    if hankel is None or not is_plain(hankel) or learning.learner == "SP":
+        return None
+    with suppress(RecipeError):  # the matrix may be too small for the rank
+        return fit(hankel, "SP", learning.rank).model
+    return None
+
+
 def _draw_weights(result: Result, data: Data, hankel: HankelMatrix | None, figure: Any) -> None:
     learning = result.recipe.learning
     words = ladder_words(data)
     models = {}
-    if hankel is not None and is_plain(hankel) and not isinstance(result.model, WFA):
-        with suppress(RecipeError):  # the matrix may be too small for the rank
-            models["SP"] = fit(hankel, "SP", learning.rank).model
+    linear = None if isinstance(result.model, WFA) else linear_of_rank(result, hankel)
+    if linear is not None:
+        models["SP"] = linear
     models[learning.learner] = result.model
     is_nested = is_bracketed(data.alphabet)
     labels = list(map(str, range(1, len(words) + 1)))

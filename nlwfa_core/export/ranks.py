@@ -11,7 +11,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from .. import plot
+from ..display.explore import MAX_RANK, linear_scores
+from ..experiment.datasets import Data
 from ..experiment.results import Result
+from ..hankel.matrix import HankelMatrix
+from ..learning.spectral import hankel_svd
 from ..metrics.score_table import SCORE_OF, Scores
 from ..metrics.tables import csv_text
 from .figures import FORMATS, RunFigure
@@ -22,7 +26,17 @@ WAYS = {"hankel": "from the matrix", "likelihood": "by likelihood"}
 ResultsByRank: TypeAlias = Mapping[str, Mapping[int, Sequence[Result]]]
 
 
-def rank_files(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, bytes]:
+def rank_files(data: Data, hankel: HankelMatrix | None, results: ResultsByRank) -> dict[str, bytes]:
+    """Write the scores of SP at every rank that Explore draws, and of results, as `files_of` does;
+    without a matrix, those of the results alone.
+    """
+    linear: dict[int, Scores] = {}
+    if hankel is not None:
+        linear = linear_scores(hankel, hankel_svd(hankel, MAX_RANK), data.test)
+    return files_of(linear, results)
+
+
+def files_of(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, bytes]:
     """Write "ranks.csv", one line for each model, and figures of three scores on the test strings,
     such as "ranks-wer.pdf"; none of a score that no model has.
 
@@ -36,8 +50,7 @@ def rank_files(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str
     scores = {"SP": {rank: [one] for rank, one in linear.items()}}
     for learner, by_rank in results.items():
         scores[learner] = {rank: [one.scores for one in same] for rank, same in by_rank.items()}
-    ways = {_way(same[0]) for name in results if name != "PFA" for same in results[name].values()}
-    heading = "".join(f"networks trained {WAYS[way]}; bands: 95% over seeds" for way in ways)
+    heading = _heading(results)
     files = {"ranks.csv": _table(linear, results)}
     for field, name in FIGURES.items():
         curves = _curves(scores, field)
@@ -51,6 +64,17 @@ def rank_files(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str
                 f"ranks-{name}.{suffix}": file for suffix, file in figure.files(FORMATS).items()
             }
     return files
+
+
+def _heading(results: ResultsByRank) -> str:
+    """Say how the networks were trained; nothing without networks."""
+    options = [
+        same[0].recipe.learning.fields()
+        for by_rank in results.values()
+        for same in by_rank.values()
+    ]
+    way = next((each["objective"] for each in options if "objective" in each), None)
+    return f"networks trained {WAYS[way]}; bands: 95% over seeds" if way else ""
 
 
 def _curves(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -27,10 +27,8 @@ from .assembly import mapped_rows
 # A full dense SVD of up to this many cells is quicker than ten singular values by an iterative one:
 # 0.6 against 0.8 ms for 90 × 90, and 2.7 against 1.0 ms for 190 × 190.
 DENSE_CELLS = 10_000
-# Products with a dense matrix of at most so many rows and columns are quicker than with a sparse
-# one: 7 against 20 µs for both of 190 × 190.
-DENSE_SIDE = 256
-# So many singular values of a small part of a matrix are computed first.
+# Of a part with at most so many rows and columns, so many singular values are computed first.
+SMALL_SIDE = 256
 FIRST_VALUES = 3
 # Singular values closer than this, relative to the largest, count as equal: only rounding decides
 # which vectors an SVD gives them.
@@ -187,7 +185,7 @@ def _of_parts(parts: Sequence[_Part], k: int) -> list[_Decomposition]:
         # No singular value of a part is above its norm, and parts that follow have smaller ones.
         if part.norm < _least(solved, k):
             break
-        is_small = max(part.cells.shape) <= DENSE_SIDE
+        is_small = max(part.cells.shape) <= SMALL_SIDE
         solved.append(_decomposed(part.cells, min(k, FIRST_VALUES) if is_small else k))
     while True:
         least = _least(solved, k)
@@ -289,10 +287,8 @@ def _largest(block: sparse.csr_array, k: int) -> _Decomposition:
     with less overhead.
     """
     tall = block.shape[0] >= block.shape[1]
-    X: Any = block if tall else block.T.tocsr()
-    if X.shape[0] <= DENSE_SIDE:
-        X = X.toarray()
-    transposed = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+    X = block if tall else block.T.tocsr()
+    transposed = X.T.tocsr()
     width = X.shape[1]
     gram = LinearOperator(
         (width, width), matvec=lambda vector: transposed @ (X @ vector), dtype=np.float64

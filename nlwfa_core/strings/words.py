@@ -497,7 +497,7 @@ class Words:
         if selection.size and not 0 <= selection.min() <= selection.max() < len(self):
             got = f"got values from {selection.min()} to {selection.max()}"
             if not len(self):
-                raise RecipeError(f"there are no words to take; {got}")
+                raise RecipeError(f"an empty list of words has no index; {got}")
             raise RecipeError(f"indices must be between 0 and {len(self) - 1}; {got}")
         lengths = np.zeros(len(selection) + 1, dtype=np.int64)
         for start in range(0, len(selection), SYMBOLS_AT_ONCE):

@@ -47,7 +47,7 @@ TERMS = {
     "KL": "Kullback–Leibler divergence: how many more bits a model needs than the true "
     "distribution. 0 if the two are equal.",
     "TV": "Total variation: half the sum of |differences| of probabilities over the distinct test "
-    "strings, after both are scaled so that they add up to 1 there. 0 for equal distributions, 1 "
+    "strings, with both scaled to add up to 1 there. 0 for equal distributions, 1 "
     "for disjoint ones.",
     "SP": "Spectral learning: a linear model computed from the largest singular values of H.",
     "likelihood": "The probability that a model gives the training strings. Training by likelihood "

@@ -231,7 +231,7 @@ def enter(task: str, text: str) -> None:
 
 def choose(task: str, key: Key, ending: str) -> bool:
     """Choose the option of a question that ends with a text, as a tap on the picture does, unless
-    the question is over. If there is no such option, the page says so. Returns whether an option
+    the question is over. Without such an option, the page says so. Returns whether an option
     was chosen. To be called in callbacks.
     """
     response = responses().get((task, 0))

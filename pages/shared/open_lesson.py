@@ -336,7 +336,7 @@ def answer_by_state(column: str) -> bool:
 
 def asks_for_state() -> bool:
     """Return whether a tap on a state of the walk answers the open step's question: one of its
-    answers ends with the name of a column.
+    answers ends with how many brackets are open, as the columns are called.
     """
     position = current()
     step = position and position[0].steps[position[1]]

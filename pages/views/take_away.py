@@ -12,14 +12,17 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from nlwfa_core import Recipe, RecipeError, evaluate, fit
-from nlwfa_core.display import result_tables
-from nlwfa_core.display.explore import is_plain, linear_scores
-from nlwfa_core.display.lens import MAX_SINGULAR_VALUES
+from nlwfa_core import Recipe, RecipeError
 from nlwfa_core.experiment.datasets import Data
-from nlwfa_core.experiment.recipe import recipe_code, run_title
+from nlwfa_core.experiment.recipe import recipe_code
 from nlwfa_core.experiment.results import Result
-from nlwfa_core.export.downloads import data_files, figure_files, model_files, refusals
+from nlwfa_core.export.downloads import (
+    data_files,
+    figure_files,
+    model_files,
+    refusals,
+    score_file,
+)
 from nlwfa_core.export.notebook import notebook
 from nlwfa_core.export.ranks import rank_files
 from nlwfa_core.export.report import report
@@ -28,7 +31,6 @@ from nlwfa_core.files import zipped
 from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.hankel.recipe import HankelRecipe
-from nlwfa_core.learning.spectral import hankel_svd
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.models.wfa import WFA
@@ -86,22 +88,11 @@ class FinishedRun:
         return None
 
     def scores(self) -> bytes:
-        """Write the scores of the run, of the linear model of its rank, and of the references."""
-        recipe = self.result.recipe
-        rows = {recipe.title: self.result.scores}
-        matrix = self.matrix()
-        if matrix is not None and is_plain(matrix) and recipe.learning.learner != "SP":
-            with suppress(RecipeError):  # the matrix may be too small for the rank
-                linear = fit(matrix, "SP", recipe.learning.rank).model
-                rows[run_title("SP", recipe.learning.rank)] = evaluate(linear, self.data.test)
-        return result_tables.scores_csv(rows | self.references)
+        return score_file(self.result, self.data, self.matrix(), self.references)
 
     def figures(self) -> dict[str, bytes]:
         matrix = self.matrix()
-        linear: dict[int, Scores] = {}
-        if matrix is not None:
-            linear = linear_scores(matrix, hankel_svd(matrix, MAX_SINGULAR_VALUES), self.data.test)
-        ranks = rank_files(linear, rank_runs.results(self.runs_by_rank))
+        ranks = rank_files(self.data, matrix, rank_runs.results(self.runs_by_rank))
         return figure_files(self.result, self.data, matrix) | ranks
 
     def everything(self) -> bytes:

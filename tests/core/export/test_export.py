@@ -43,7 +43,7 @@ from nlwfa_core.export.automaton_formats import openfst, pautomac, weights_json
 from nlwfa_core.export.downloads import data_files, figure_files, model_files, refusals
 from nlwfa_core.export.figures import FORMATS
 from nlwfa_core.export.notebook import notebook
-from nlwfa_core.export.ranks import rank_files
+from nlwfa_core.export.ranks import files_of
 from nlwfa_core.export.report import report
 from nlwfa_core.export.script import script
 from nlwfa_core.files import FileShelf, zipped
@@ -443,7 +443,7 @@ def test_scores_of_all_ranks_are_a_table_and_figures(learned: Result) -> None:
     networks = run(NETWORKS)
     seeds = [networks, run(NETWORKS.changed(learning=NETWORKS.learning.changed(seed=1)))]
     unknown = replace(learned.scores, total_variation=math.nan)
-    files = rank_files({1: unknown, 2: learned.scores}, {"both.non": {2: seeds}})
+    files = files_of({1: unknown, 2: learned.scores}, {"both.non": {2: seeds}})
     names = [
         f"ranks-{score}.{kind}" for score in ("tv", "wer", "bits-per-symbol") for kind in FORMATS
     ]
@@ -456,5 +456,5 @@ def test_scores_of_all_ranks_are_a_table_and_figures(learned: Result) -> None:
     assert b"by likelihood" not in files["ranks-wer.svg"]
     assert b"from the matrix" in files["ranks-wer.svg"] and b">both.non<" in files["ranks-wer.svg"]
     assert "∞" not in files["ranks-tv.svg"].decode()
-    known_nowhere = rank_files({2: replace(learned.scores, total_variation=None)}, {})
+    known_nowhere = files_of({2: replace(learned.scores, total_variation=None)}, {})
     assert "ranks-tv.pdf" not in known_nowhere and "ranks-wer.pdf" in known_nowhere

@@ -285,6 +285,20 @@ def test_no_map_leads_from_a_part_to_another_without_a_prefix_that_does() -> Non
         assert leads.any() and not model.transitions[symbol][~allowed].any()
 
 
+@pytest.mark.parametrize("side", [30, 150])
+def test_a_small_part_may_have_most_of_the_largest_values(side: int) -> None:
+    """They are computed a few at a time, by LAPACK or ARPACK."""
+    rng = np.random.default_rng(side)
+    parts = [scale * rng.random((side, side)) for scale in (1.0, 0.01, 0.001)]
+    block = sparse.csr_array(sparse.block_diag(parts))
+    found = truncated_svd(block, 20)
+    U, D, Vt = np.linalg.svd(block.toarray())
+    np.testing.assert_allclose(found.singular_values, D[:20], rtol=1e-10)
+    expected = U[:, :20] * D[:20] @ Vt[:20]
+    reached = found.left * found.singular_values @ found.right.T
+    np.testing.assert_allclose(reached, expected, atol=1e-9)
+
+
 @pytest.mark.parametrize("rank", range(1, 7))
 def test_equal_singular_values_have_one_basis(rank: int) -> None:
     """Whatever basis of their space an SVD finds, also where the rank cuts through the space."""
