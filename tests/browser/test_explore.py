@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, WebSocket, expect
+from playwright.sync_api import Locator, Page, ViewportSize, WebSocket, expect
 
 from nlwfa_core import fit
 from nlwfa_core.display.explore import PFA_STARTS
@@ -27,6 +27,9 @@ from nlwfa_core.models.geometry import directions
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.words import Words
 from tests.browser.screen import (
+    DESKTOP,
+    LAPTOP,
+    PHONE,
     choose,
     eventually,
     go,
@@ -89,6 +92,21 @@ def test_a_drag_of_the_rank_sends_nothing_until_it_is_let_go(page: Page, lab: st
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"rank=12"))
     assert len(sizes) == 1
+
+
+@pytest.mark.parametrize("size", [DESKTOP, LAPTOP, PHONE], ids=["desktop", "laptop", "phone"])
+def test_the_lanes_stay_where_they_are_at_every_rank(
+    page: Page, lab: str, size: ViewportSize
+) -> None:
+    page.set_viewport_size(size)
+    visit(page, lab, rank=1)
+    lane = page.locator(".lane.upper")
+    tops = set()
+    for rank in range(1, 21):
+        expect(verdict(page)).to_contain_text(f"With {rank} state")
+        tops.add(lane.evaluate("lane => Math.round(lane.getBoundingClientRect().top + scrollY)"))
+        cut(page).press("ArrowRight")
+    assert len(tops) == 1
 
 
 def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab: str) -> None:
