@@ -6,6 +6,8 @@ Strings are counted for learning in `strings.trie` and `hankel.estimate`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..experiment.datasets import LARGEST_SHARE, Data, tests_on_training_strings
@@ -20,6 +22,7 @@ from ..strings.trie import Trie
 from ..strings.words import Alphabet, FloatArray, IntArray, Word, Words
 
 MAX_LABEL = 24
+MOST_SHARES = 12  # strings whose shares are drawn as bars
 USUAL = 0.99  # the share of strings whose lengths a histogram shows
 OCCURRENCES = {
     "string": "training strings that equal uv",
@@ -157,6 +160,29 @@ def most_frequent(sample: Sample, number: int) -> Table:
         "share": Numbers.written(
             sample.frequencies()[order].tolist(), lambda share: format_score(share, ".2%")
         ),
+    }
+
+
+def shares_payload(sample: Sample, asked: str, is_over: bool) -> dict[str, Any] | None:
+    """Return the shares of the strings of a small sample, shorter ones first, as bars. That of the
+    string `asked` is missing until the question for it `is_over`. None if the sample has more than
+    `MOST_SHARES` different strings, or not this one.
+    """
+    texts = word_labels(sample.words, sample.alphabet)
+    if len(texts) > MOST_SHARES or asked not in texts:
+        return None
+    shares = sample.frequencies()
+    order = sorted(range(len(texts)), key=lambda n: (len(sample.words[n]), texts[n]))
+    bars = [
+        (texts[n], None if texts[n] == asked and not is_over else float(shares[n])) for n in order
+    ]
+    return {
+        "id": f"{asked} {is_over} {bars}",
+        "bars": bars,
+        "most": float(np.ceil(15 * shares.max()) / 10),  # with room above the longest bar
+        "step": 1 / min(sample.num_strings, 100),
+        "asked": order.index(texts.index(asked)),
+        "isOver": is_over,
     }
 
 

@@ -58,6 +58,7 @@ ELEMENTS = (
     "build.merging",
     "build.chosen",
     "build.merges",
+    "data.shares",
     "data.strings.table",
     "own_strings",
     "hankel.lens",

@@ -29,8 +29,8 @@ def component(name: str, *scripts: str) -> Any:
     )
 
 
-_walk, _cut, _panels, _story, _network, _fold = (
-    component(name) for name in ("walk", "cut", "panels", "story", "network", "fold")
+_walk, _cut, _panels, _story, _network, _fold, _shares = (
+    component(name) for name in ("walk", "cut", "panels", "story", "network", "fold", "shares")
 )
 _explore = component("explore", "models", "verdict", "material", "lane", "cut")
 # Sends a part of a picture that comes later, or changes more often, than the picture itself.
@@ -91,6 +91,11 @@ def walk(
 def cut(key: str, data: dict[str, Any], on_rank: Callable[[], None]) -> None:
     """Draw singular values with a cut at a rank, which can be dragged. The state has "rank"."""
     _cut(key=key, data=data, on_rank_change=on_rank)
+
+
+def shares(key: str, data: dict[str, Any], on_share: Callable[[], None]) -> None:
+    """Draw how often strings occur, with one bar to be drawn by hand. The state has "share"."""
+    _shares(key=key, data=data, on_share_change=on_share)
 
 
 def panels(key: str, data: dict[str, Any]) -> None:

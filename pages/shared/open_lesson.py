@@ -63,6 +63,9 @@ PICTURE = "explore.picture"
 MATRIX = "hankel.lens"  # and what its script hides: numbers, and the outlines of equal uv
 DRAWN = ("hankel.values", "hankel.same")
 CUTS = ("explore.cut", "hankel.singular_values")
+SHARES = "data.shares"
+ASKED = re.compile(r"f\((\w+)\)")  # the string whose share a question asks for
+UNANSWERED = "lessons.unanswered"  # the question for whose answer the picture waits
 COMPARED = (1, 2, 3, 5, 10)  # the ranks that the Compare page offers at first
 
 _look = st.components.v2.component(
@@ -323,6 +326,36 @@ def _asks_for_cut() -> bool:
     return isinstance(key, NumberKey) and key.is_whole
 
 
+def asked_share() -> tuple[str, bool] | None:
+    """Return the string whose share the open step's question asks for, *What is f(ab)?*, and
+    whether the question is over; None if the step does not look at the picture of the shares.
+    """
+    string = _string_asked_for()
+    if not string:
+        return None
+    response = exercises.responses().get((place(), 0))
+    is_over = bool(response and response.over)
+    st.session_state[UNANSWERED] = "" if is_over else place()
+    return string, is_over
+
+
+def _string_asked_for() -> str:
+    """Return the string whose share the open step's question asks for; "" if it asks for none."""
+    position = current()
+    step = position and position[0].steps[position[1]]
+    if not step or not step.question or SHARES not in step.look:
+        return ""
+    asked = ASKED.search(step.question.text)
+    return asked[1] if asked else ""
+
+
+def answer_by_share(share: float) -> None:
+    """Enter the share to which a bar was drawn as the answer to the open step's question. To be
+    called in callbacks.
+    """
+    exercises.enter(place(), f"{share:.4g}")
+
+
 def answer_by_state(column: str) -> bool:
     """Choose the answer to the open step's question that ends with the name of the column in which
     a state of the walk stands. Returns whether there is one. To be called in callbacks.
@@ -527,8 +560,10 @@ def _question(task: str, question: Question, hides: bool) -> None:
     `_hide`.
     """
     if question.key:
-        exercises.exercise(task, 0, question, "drag the cut, or type" if _asks_for_cut() else "")
+        exercises.exercise(task, 0, question, _how())
         response = exercises.responses().get((task, 0))
+        if response and response.over and st.session_state.pop(UNANSWERED, "") == task:
+            st.rerun()  # the picture draws the bar that was asked for
         if hides and not (response and response.over):
             st.container(key="unanswered").empty()
         if hides and exercises.has_just_been_right(task):
@@ -547,6 +582,13 @@ def _question(task: str, question: Question, hides: bool) -> None:
         icon=":material/lightbulb:",
     ):
         st.markdown(f"{question.solution}\n\n{question.why}")
+
+
+def _how() -> str:
+    """Say how the open step's question is answered in its picture; "" if it is not."""
+    if _asks_for_cut():
+        return "drag the cut, or type"
+    return "draw the bar, or type" if _string_asked_for() else ""
 
 
 def _class(key: str) -> str:

@@ -19,6 +19,7 @@ from nlwfa_core.display.string_labels import (
     length_counts,
     most_frequent,
     most_frequent_word,
+    shares_payload,
     split_sentence,
     symbol_counts,
     usual_length,
@@ -32,8 +33,18 @@ from nlwfa_core.sources.preview import HEAD, preview
 from nlwfa_core.sources.reading import Reading
 from nlwfa_core.sources.recognition import reading_of
 from nlwfa_core.strings.sample import Sample
-from pages.shared import assignments, contents, navigation, sidebar, uploads, widgets
+from pages.shared import (
+    assignments,
+    components,
+    contents,
+    navigation,
+    open_lesson,
+    sidebar,
+    uploads,
+    widgets,
+)
 from pages.shared.context import Context
+from pages.shared.open_lesson import SHARES
 from pages.shared.widgets import escape_markdown
 
 # Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file
@@ -414,8 +425,10 @@ def symbols(train: Sample) -> None:
 
 def frequent_strings(recipe: HankelRecipe, train: Sample) -> None:
     """Draw a table of the most frequent strings and, if strings are counted with boundary symbols,
-    an example.
+    an example; in its place, the picture in which a lesson's question is answered.
     """
+    if _shares(train):
+        return
     st.markdown("**Most frequent training strings**")
     with st.container(key="data.strings.table"):
         alt = "The most frequent training strings with their counts"
@@ -427,6 +440,24 @@ def frequent_strings(recipe: HankelRecipe, train: Sample) -> None:
             counted_string(word, train.alphabet, recipe.statistic, recipe.bounded)
         )
         st.markdown(f"{formulas.marks(recipe)} {string} becomes {marked}.")
+
+
+def _shares(train: Sample) -> bool:
+    """Draw how often each string occurs, as bars of which one is to be drawn by hand, if the open
+    lesson asks for its height. Returns whether it does.
+    """
+    asked = open_lesson.asked_share()
+    payload = shares_payload(train, *asked) if asked else None
+    if payload:
+        st.markdown("**Share of each string**")
+        components.shares(SHARES, payload, _drew_share)
+    return payload is not None
+
+
+def _drew_share() -> None:
+    share = st.session_state[SHARES].get("share")
+    if isinstance(share, int | float) and 0 <= share <= 1:
+        open_lesson.answer_by_share(share)
 
 
 def _paste_control() -> None:

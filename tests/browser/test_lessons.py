@@ -403,6 +403,35 @@ def test_a_cut_that_is_dragged_enters_the_answer(
     expect(keyed(page, "lesson").get_by_text("Right. You answered")).to_be_visible()
 
 
+@pytest.mark.parametrize("way", ["drag", "keys", "typed"])
+def test_a_bar_that_is_drawn_enters_the_answer(page: Page, lab: str, way: str) -> None:
+    visit(page, lab, "data", lesson="hankel-matrix", step=1)
+    picture = keyed(page, "data.shares")
+    field = keyed(page, "lesson").get_by_placeholder("draw the bar, or type")
+    bar = picture.get_by_role("slider", name="f(ab)")
+    expect(bar).to_contain_text("?")
+    if way == "typed":
+        field.fill("0.3")
+    elif way == "keys":
+        bar.press("End")
+        expect(field).to_have_value("0.5")
+        bar.press("ArrowDown")
+        bar.press("ArrowDown")
+    else:
+        box = bar.bounding_box()
+        assert box
+        page.mouse.move(box["x"] + 9, box["y"] + box["height"] - 3)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 9, box["y"] + 0.45 * box["height"])  # 0.275, nearly
+        page.mouse.up()
+    expect(field).to_have_value("0.3")
+    settled(page)
+    press(page, "exercise.hankel_matrix_1_0.check")
+    expect(keyed(page, "lesson").get_by_text("Right. You answered")).to_be_visible()
+    expect(picture.locator(".right")).to_contain_text("0.3")
+    expect(bar).to_have_count(0)
+
+
 def test_a_state_that_is_tapped_chooses_the_answer(page: Page, lab: str) -> None:
     visit(page, lab, "states", lesson="rank", step=6)
     lesson = keyed(page, "lesson")

@@ -1198,7 +1198,8 @@ def test_a_step_that_asks_for_a_prediction_hides_what_tells_it() -> None:
         if step.hide
     }
     assert hiding == {
-        *(("hankel-matrix", place) for place in range(5)),
+        # the first step's question is about a bar that is missing
+        *(("hankel-matrix", place) for place in range(1, 5)),
         ("dyck", 0),
         *(("squared", place) for place in (3, 4, 5)),
         *(("convergence", place) for place in (0, 2)),
