@@ -15,7 +15,7 @@ LOCK := docs/deployment/requirements.lock
 # One more than the processors, where most tests walk in a browser: there, they wait for a third of their time.
 WORKERS = $(shell $(BIN)/python -c "import os; print(1 + (os.cpu_count() or 1))")
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --durations=10 $(DRAW)
-PORT ?= 8501
+PORT ?= $(or $(STREAMLIT_SERVER_PORT),8501)
 # An index with torch's builds for processors alone. The usual index has, for Linux, the build for graphics cards: gigabytes more.
 TORCH_INDEX ?=
 

@@ -67,14 +67,16 @@ def files_of(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, 
 
 
 def _heading(results: ResultsByRank) -> str:
-    """Say how the networks were trained; nothing without networks."""
+    """Say how the networks were trained, and what the bands are, where there are any."""
     options = [
         same[0].recipe.learning.fields()
         for by_rank in results.values()
         for same in by_rank.values()
     ]
     way = next((each["objective"] for each in options if "objective" in each), None)
-    return f"networks trained {WAYS[way]}; bands: 95% over seeds" if way else ""
+    seeds = max((len(same) for by_rank in results.values() for same in by_rank.values()), default=0)
+    lines = [f"networks trained {WAYS[way]}"] if way else []
+    return "\n".join([*lines, "bands: 95% over seeds"] if seeds > 1 else lines)
 
 
 def _curves(
@@ -94,7 +96,7 @@ def _curves(
 def _draw(figure: Any, curves: plot.Scores, title: str, heading: str) -> None:
     label = title.split(" over ")[0]  # the longest is wider than the axis is high
     axes = plot.curves(curves, figure.subplots(), y_label=label)
-    axes.set_title(heading, fontsize="medium")
+    axes.set_title(heading, fontsize="small", loc="left")
 
 
 def _table(linear: Mapping[int, Scores], results: ResultsByRank) -> bytes:
