@@ -131,12 +131,12 @@ class Cut {
     );
   }
 
+  // What is kept has the colour of the depth that it is for, where states have one.
   paint(n) {
-    const isKept = n < this.rank;
-    return {
-      fill: this.explore.colour(isKept ? (this.isLower ? "network" : "linear") : "truth"),
-      opacity: isKept ? 1 : 0.4,
-    };
+    const { explore } = this;
+    if (n >= this.rank) return { fill: explore.colour("truth"), opacity: 0.4 };
+    const depth = this.isLower || explore.state.linear !== "SP" ? undefined : explore.material.depthsOfStates[n];
+    return { fill: depth === undefined ? explore.colour(this.isLower ? "network" : "linear") : explore.groupColour(depth) };
   }
 
   numbers(step, height) {

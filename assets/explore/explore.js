@@ -635,6 +635,7 @@ class Explore {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
     this.find(".cutbox").classList.toggle("unlinked", this.isUnlinked);
+    this.box.classList.toggle("ends", this.plane === "end");
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
     this.find(".cutlabel").textContent = this.isOpening
       ? "It moves by itself: touch to stop"
@@ -900,7 +901,7 @@ class Explore {
     this.find("[data-room=predict]").textContent = isNested ? "How deep does it reach?" : "How far does it reach?";
     this.find(".within").hidden = !truth.some((value) => value > 0);
     lines[0].append(html("span", material.truth.name, "band bar"));
-    lines[1].append(html("span", "○ below 0", "band"));
+    lines[1].append(html("span", "□ below 0", "band"));
     this.find(".depthkey").replaceChildren(...lines);
     this.find(".depth").setAttribute(
       "aria-label",
@@ -931,7 +932,7 @@ class Explore {
     const { width, height } = this.sizes.get(svg);
     if (!width) return;
     const positive = truth.filter((value) => value > 0);
-    const low = Math.floor(Math.log10(Math.min(...positive, 1))) - 6;
+    const low = Math.floor(Math.log10(Math.min(...positive, 1))) - 4;
     const zero = height - 34;
     const x = (d) => 44 + (d + 0.5) * ((width - 56) / labels.length);
     const y = (value) => 8 + (Math.max(low, Math.log10(value)) / low) * (zero - 26);
@@ -950,25 +951,25 @@ class Explore {
       const nested = d < 2 ? label : `[${raised(d + 1)} ]${raised(d + 1)}`;
       const text = isNested ? nested : material.hasLongRungs ? d + 1 : label;
       const tick = shape("text", { x: x(d), y: height - 6, "text-anchor": "middle", class: "rung" }, text);
+      // in the colour of its depth, as the states that are kept for it
+      if (material.depthsOfStates.length) tick.style.fill = this.groupColour(Math.min(d + 1, material.numGroups - 1));
       tick.append(shape("title", {}, `${material.text(words[d])}: click to follow it`));
       tick.addEventListener("click", () => this.change({ word: words[d].slice(0, MOST_TAPE), at: words[d].length }));
       nodes.push(tick);
     });
     const followed = words.findIndex((word) => isSame(word, state.word));
-    const band = truth
-      .map((value, d) => (value > 0 ? `${x(d)},${y(value)}` : ""))
-      .filter(Boolean)
-      .join(" ");
+    // the truth, and what counts as right
+    const known = truth.flatMap((value, d) => (value > 0 ? [[x(d), value]] : []));
+    if (known.length) {
+      const [[left, first], [right, last]] = [known[0], known.at(-1)];
+      known.unshift([left - 10, first]); // dots stand beside their places
+      known.push([right + 10, last]);
+    }
+    const along = (factor) => known.map(([at, value]) => `${at},${y(factor * value)}`);
+    const grey = this.colour("truth");
     nodes.push(
-      shape("polyline", {
-        points: band,
-        fill: "none",
-        stroke: this.colour("truth"),
-        "stroke-width": 8,
-        "stroke-linecap": "round",
-        "stroke-linejoin": "round",
-        opacity: 0.35,
-      }),
+      shape("polygon", { points: [...along(FACTOR), ...along(1 / FACTOR).reverse()].join(" "), fill: grey, opacity: 0.3 }),
+      shape("polyline", { points: along(1).join(" "), fill: "none", stroke: grey, "stroke-width": 1.5 }),
     );
     this.pair.forEach(([name, learner, lane], n) =>
       lane?.ladder.forEach((value, d) => {
@@ -977,17 +978,9 @@ class Explore {
         if (!Number.isFinite(value)) return;
         if (!value)
           nodes.push(shape("path", { d: `M${cx - 4} ${cy - 4}l8 8m0 -8l-8 8`, stroke: fill, "stroke-width": 2.6 }));
-        else
-          nodes.push(
-            shape("circle", {
-              cx,
-              cy,
-              r: 5,
-              fill: value < 0 ? this.colour("card") : fill,
-              stroke: value < 0 ? fill : this.colour("card"),
-              "stroke-width": value < 0 ? 2.2 : 1.2,
-            }),
-          );
+        else if (value < 0)
+          nodes.push(shape("rect", { x: cx - 4, y: cy - 4, width: 8, height: 8, fill: this.colour("card"), stroke: fill, "stroke-width": 2.2 }));
+        else nodes.push(shape("circle", { cx, cy, r: 5, fill, stroke: this.colour("card"), "stroke-width": 1.2 }));
       }),
     );
     if (followed >= 0)

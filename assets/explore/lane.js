@@ -25,7 +25,7 @@ const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.no
 const DOES = {
   "fac.non": "a curve in the compression",
   "tran.non": "a curve in every step",
-  "both.non": "a curve in both",
+  "both.non": "curves in the encoder and in each step",
 };
 const MEANS = {
   SP: "SP: spectral learning. Its states are the directions of H's largest singular values",
@@ -34,8 +34,8 @@ const MEANS = {
   "tran.non": "matrices that compress rows of H into states, and tanh in each symbol's network, which steps from state to state",
   "both.non": "tanh in the autoencoder that compresses rows of H into states, and in each symbol's network, which steps from state to state",
 };
-const STRAIGHT = "straight: goes below 0"; // a linear model's line past its last state
-const BENT = "bent: stays at 0";
+const STRAIGHT = "a straight line goes on below 0"; // a linear model's line past its last state
+const BENT = "a curve can stay at 0";
 const COLOURS = { SP: "linear", PFA: "linear", "fac.non": "fac", "tran.non": "tran", "both.non": "both" };
 const SCORES = [
   ["TV", "total variation: distance to the truth"],
@@ -502,12 +502,14 @@ class Lane {
     if (!width) return;
     const tray = 26;
     this.trayTop = height - tray;
+    const isScale = explore.plane === "end";
     const room = Math.min(width, height - tray) / 2 - 14;
-    const spot = ([x, y]) => [width / 2 + x * room, (height - tray) / 2 + 2 - y * room];
+    const across = isScale ? width / 2 - 14 : room; // across and up are different things there
+    const spot = ([x, y]) => [width / 2 + x * across, (height - tray) / 2 + 2 - y * room];
     // lost states stand in at most three rows
     const [wide, inRow] = [width - TRAY - 6, Math.ceil(lane.lost / 3)];
-    const across = Math.max(Math.floor(wide / 6.4), inRow);
-    const apart = Math.min(6.4, wide / across);
+    const inTray = Math.max(Math.floor(wide / 6.4), inRow);
+    const apart = Math.min(6.4, wide / inTray);
     let lost = 0;
     const crowds = new Map(); // a spot -> how many states stand there
     const crowdedAt = (x, y) => {
@@ -517,11 +519,10 @@ class Lane {
     };
     const plane = material.plane(lane, explore.plane);
     const isPrincipal = explore.plane !== "rings";
-    const isScale = explore.plane === "end";
     const goal = plane.points.map((point, i) => {
       if (!point) {
         const place = lost++;
-        return [TRAY + (place % across) * apart, height - 18 + Math.floor(place / across) * 7];
+        return [TRAY + (place % inTray) * apart, height - 18 + Math.floor(place / inTray) * 7];
       }
       const [x, y] = spot(point);
       if (isScale) return [x, y]; // moved aside, it would seem to have another height
@@ -712,22 +713,16 @@ class Lane {
     const [x, y] = alive.at(-1);
     if (end < 0) this.label(pen, read(state.at), isScale ? [x, y + 30] : [x, y], colour("cut"), width); // steps are above
     else if (isScale) {
-      // a cross in mid-air: at 0 it would look like a state that is right never to end
+      // out of the plane: anywhere in it, a mark would have a depth and a probability
       const lost = state.word.slice(0, end);
-      const [over, above] = [x + (x < width * 0.7 ? 20 : -20), y - 48];
       const place = this.points[material.rowOf.get(String(lost))];
+      const [under, below] = place ?? [TRAY - 8, this.trayTop + 12];
       pen.strokeStyle = colour("cut");
-      pen.lineWidth = 1.5;
-      hop(pen, [x, y], [over, above]);
-      pen.lineWidth = 3;
-      pen.beginPath();
-      for (const side of [-5, 5]) {
-        pen.moveTo(over - 5, above - side);
-        pen.lineTo(over + 5, above + side);
-      }
-      pen.stroke();
+      pen.lineWidth = 2;
+      hop(pen, [x, y], [under, below - 5]);
       if (place) ring(pen, place, 4.5, null, colour("cut"));
-      this.label(pen, `${read(end)}: state 0`, [over, above + 13], colour("cut"), width);
+      const text = width > 260 ? `${read(end)} falls out: state 0` : `${read(end)}: 0`;
+      this.label(pen, text, [x, y], colour("cut"), width);
     } else {
       // beside the ring, towards the middle, where no ring has its name
       const aside = x < width / 2 ? x + width / 16 - 4 : x - width / 16 - 50;

@@ -9,6 +9,7 @@ const LINEAR = ["SP", "PFA"];
 const MOST_LABEL = 4; // characters below the chart by depth
 const MOST_TAPE = 40; // symbols of the string that is followed
 const HAS_BLOCKS = 0.9; // the least share of H in its blocks, for states to stand on rings at first
+const FACTOR = 2; // a weight is right if it is off by less than this factor
 const PALEST = 2e-5; // of the largest entry: paler is not seen
 const isEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
@@ -181,6 +182,21 @@ class Material {
     return lane;
   }
 
+  // The depth whose rows each state of SP is for, where H falls into blocks by depth: the one with most of what
+  // the beginnings have of this state.
+  get depthsOfStates() {
+    if (!this.ladder.isNested || this.firstPlane !== "rings") return [];
+    this.depthsFound ??= Array.from({ length: this.mostRank }, (_, n) => {
+      const sums = Array.from({ length: this.numGroups }, () => 0);
+      const { model, ends } = this.lane("SP", this.mostRank) ?? { ends: [] };
+      ends.forEach((z, i) => {
+        if (!model.isLost(z)) sums[this.groups.rows[i]] += (model.pointOf(z)[n] ?? 0) ** 2;
+      });
+      return sums.indexOf(Math.max(...sums));
+    });
+    return this.depthsFound;
+  }
+
   // ‖H − Ĥ‖ / ‖H‖ of the best matrix of a rank (Eckart and Young), null where only a part of H is here.
   bestError(rank) {
     if (this.numRows < this.whole[0] || this.numColumns < this.whole[1]) return null;
@@ -335,13 +351,13 @@ class Material {
     return size > 0 && Number.isFinite(size) ? [x / size, y / size] : null;
   }
 
-  // How many of the ladder's strings have a weight within a factor of 2 of the truth, which is known of
+  // How many of the ladder's strings have a weight within a factor of FACTOR of the truth, which is known of
   // them all; where each string holds the one before, only those before the first that is wrong. Null if
   // the truth is known of none.
   reachOf(ladder) {
     const { truth, isNested } = this.ladder;
     if (!truth.some((value) => value > 0)) return null;
-    const right = ladder.map((value, d) => value > truth[d] / 2 && value < truth[d] * 2);
+    const right = ladder.map((value, d) => value > truth[d] / FACTOR && value < truth[d] * FACTOR);
     if (!isNested) return right.filter(Boolean).length;
     const wrong = right.indexOf(false);
     return wrong < 0 ? ladder.length : wrong;

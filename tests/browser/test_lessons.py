@@ -384,7 +384,7 @@ def test_cells_are_clicked_to_answer(page: Page, lab: str) -> None:
 @pytest.mark.parametrize(
     ("lesson", "where", "cut", "keys"),
     [
-        ("dyck", "", "Rank: number of states", ["ArrowRight"] * 4),
+        ("dyck", "", "States of the linear model", ["ArrowRight"] * 4),
         ("rank", "hankel", "Rank k", ["Home", "ArrowRight", "ArrowRight"]),
     ],
 )

@@ -636,3 +636,17 @@ def test_a_network_counts_along_the_line_of_depths(script: Page) -> None:
         [payload, json.loads(json.dumps(trained_payload({"PFA": {3: pfa}})))],
     )
     assert not flat["goesOn"] and flat["points"] and np.abs(flat["points"]).max() <= 1.0
+
+
+def test_each_state_has_the_depth_on_which_its_singular_vector_lives(script: Page) -> None:
+    recipe = PRESETS["first-steps"][1]
+    data = load_data(recipe.data)
+    hankel = build_hankel(data.train, recipe.hankel)
+    payload = json.loads(json.dumps(explore_payload(data, hankel, hankel_svd(hankel, MAX_RANK))))
+    found = script.evaluate("(payload) => new Material(payload).depthsOfStates", payload)
+    depths = np.array([word.count(0) - word.count(1) for word in hankel.basis.prefixes])
+    vectors = np.linalg.svd(hankel.block.toarray())[0][:, : len(found)]
+    expected = np.abs(vectors).argmax(axis=0)
+    deepest = max(found)  # "5+"
+    assert len(found) == 20 and deepest == 5
+    assert found == np.minimum(depths[expected], deepest).tolist()
