@@ -769,7 +769,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     numbers = (
         "three nonlinear states have {} weights, a PFA's {}, SP's {}. (SP with ten states has {},"
     )
-    said(lesson, 4, numbers.format(*counts), "and is still behind in WER.)")
+    said(lesson, 4, numbers.format(*counts), "and is behind in WER.)")
     assert score("wer", **LINEAR, rank=10) * (1 - LEVEL) > score("wer", **NONLINEAR, rank=3)
     said(lesson, 4, f"has {FRESH} random starts", f"a PFA has {PFA_STARTS}")
     said(lesson, 4, "Only SP has weights ≤ 0")
