@@ -129,11 +129,11 @@ def read_limits(data: bytes) -> dict[str, int]:
     Raises RecipeError if it is not TOML, if it names an unknown limit, or if a limit is not a
     positive whole number.
     """
-    check_at_most("the size of the limits' file in bytes", len(data), MAX_SETTINGS_BYTES)
+    check_at_most("the size of the limits file in bytes", len(data), MAX_SETTINGS_BYTES)
     try:
         numbers = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise RecipeError(f"the limits' file is not TOML: {error}") from None
+        raise RecipeError(f"the limits file is not valid TOML: {error}") from None
     for name, value in numbers.items():
         if name not in LIMITS:
             near = get_close_matches(name, LIMITS)

@@ -919,7 +919,7 @@ class Explore {
     rungs.hidden = !material.hasLongRungs;
     rungs.replaceChildren(
       ...(followed < 0
-        ? [`1 to ${words.length}: longer and longer strings; click one to follow it`]
+        ? [`1 to ${words.length}: strings in order of length; click a string to follow it`]
         : [`${followed + 1}: `, html("b", material.ending(words[followed], MOST_RUNG), "mono")]),
     );
     rungs.title = words.map((word, d) => `${d + 1}: ${material.text(word)}`).join("\n");

@@ -375,7 +375,7 @@ def fit_classifier(
         check_one_of("priors", priors, PRIORS)
     empty = [label for label, given in strings.items() if _is_empty(given)]
     if empty:
-        raise RecipeError(f"each label needs strings; got none of {listed(empty)}")
+        raise RecipeError(f"each label needs strings; got none for {listed(empty)}")
     samples = _over_one_alphabet(strings, alphabet)
     counting = {name: fields.pop(name) for name in MATRIX_FIELDS if name in fields}
     settings = called_options(LEARNERS, options, rank, fields)

@@ -1,9 +1,9 @@
 """Sessions of a class: who joined, where they are, what they answered and handed in.
 
 A session has a short code, with which students join, and a teacher's token. Anyone who has the
-token can read everything in the session, reveal answers, close and delete it; the database holds
-only a hash of it. Members are pseudonyms (see `owners`), with the nicknames that they choose, or
-without. Each answer is committed at once, so a server that dies loses none that it has
+token can read everything in the session, reveal answers, and close or delete the session; the
+database holds only a hash of the token. Members are pseudonyms (see `owners`) and may choose a
+nickname. Each answer is committed at once, so a server that dies loses none that it has
 acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
 
 Anybody can open sessions and join them, with as many browsers as they like to invent. So what is
@@ -367,8 +367,8 @@ class Classes:
             )
 
     def record(self, code: str, answers: Iterable[Answer]) -> None:
-        """Record answers, all or none. One that is recorded already stays as it is, so an answer
-        may be sent again.
+        """Record answers, all or none. An answer that has already been recorded is left unchanged,
+        so it may be sent again.
 
         Raises RecipeError if there is no such session, it is closed, the members have not joined
         it, or it has too many answers: the limit of a session, or of a member who has used up a
@@ -446,8 +446,8 @@ class Classes:
             connection.execute(HAND_INS.insert().values(**values))
 
     def leave(self, code: str, member: str) -> None:
-        """Delete a member with all answers and hand-ins, as the member asks; also after the session
-        was closed.
+        """Delete a member, with all their answers and hand-ins, at the member's request, even after
+        the session has been closed.
         """
         with self._engine.begin() as connection:
             for table in (ANSWERS, HAND_INS):

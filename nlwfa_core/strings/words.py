@@ -256,8 +256,8 @@ def check_unknown(unknown: str) -> None:
 
 
 def check_written(alphabet: Alphabet) -> None:
-    """Raise RecipeError if no file of strings can have these symbols: words could not be written
-    and read back.
+    """Raise RecipeError if no file of strings can contain these symbols, because words with them
+    could not be read back.
 
     >>> check_written(Alphabet(("a", "b c")))
     Traceback (most recent call last):

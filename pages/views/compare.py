@@ -415,7 +415,7 @@ def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> 
         )
     if sweep.against == "strings" and context.recipe.data.source in ("verbs", "upload"):
         st.caption(
-            "Each number of training strings splits the file differently, so each point has "
+            "The file is split differently for each number of training strings, so each point has "
             "its own test strings."
         )
 

@@ -417,7 +417,7 @@ def overlay(context: Context, picture: Picture) -> None:
     st.markdown(
         f"**{second}'s states leave {format_share(aligned.residual)} of the variance of "
         f"{first}'s unexplained**, after "
-        "they are moved, turned and scaled as a whole to the best fit (orthogonal "
+        "they have been shifted, rotated and scaled as a whole for the best fit (orthogonal "
         "Procrustes, over all components). 0 %: the "
         "same states in another basis; 100 %: nothing in common."
     )

@@ -70,7 +70,7 @@ def test_a_file_sets_limits() -> None:
         ("rank = " + "[" * 5000, "not TOML"),
         (
             "#" * 100_000,
-            "the size of the limits' file in bytes must be at most 65,536; got 100,000",
+            "the size of the limits file in bytes must be at most 65,536; got 100,000",
         ),
     ],
 )
@@ -178,7 +178,9 @@ except ValueError as error:
     print(type(error).__name__, error)
 """
     first, exit_code, second = in_process(code, settings).splitlines()
-    assert first.startswith("error: ") and "limits.toml: the limits' file is not TOML: " in first
+    assert (
+        first.startswith("error: ") and "limits.toml: the limits file is not valid TOML: " in first
+    )
     assert (exit_code, second) == ("2", f"RecipeError {first.removeprefix('error: ')}")
     assert main(["--version"]) == 0  # here there is none
 

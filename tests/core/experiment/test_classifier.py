@@ -168,7 +168,7 @@ def test_what_is_wrong_is_said() -> None:
         Classifier.of(two).score({"C": ["a"]})
     with pytest.raises(RecipeError, match="no strings to classify"):
         Classifier.of(two).score({"A": []})
-    with pytest.raises(RecipeError, match="each label needs strings; got none of y"):
+    with pytest.raises(RecipeError, match="each label needs strings; got none for y"):
         fit_classifier({"x": ["a"], "y": []}, "SP", rank=1)
     with pytest.raises(RecipeError, match="priors must be one of counts, uniform; got 'equal'"):
         fit_classifier({"x": ["a"], "y": ["b"]}, "SP", rank=1, priors="equal")
