@@ -716,10 +716,9 @@ class Lane {
       // out of the plane: anywhere in it, a mark would have a depth and a probability
       const lost = state.word.slice(0, end);
       const place = this.points[material.rowOf.get(String(lost))];
-      const [under, below] = place ?? [TRAY - 8, this.trayTop + 12];
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 2;
-      hop(pen, [x, y], [under, below - 5]);
+      hop(pen, [x, y], [TRAY / 2, this.trayTop + 6]);
       if (place) ring(pen, place, 4.5, null, colour("cut"));
       const text = width > 260 ? `${read(end)} falls out: state 0` : `${read(end)}: 0`;
       this.label(pen, text, [x, y], colour("cut"), width);

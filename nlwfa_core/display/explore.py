@@ -321,8 +321,8 @@ def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:
     """Make the payload (`network_payload`) of a network whose training goes on, from the JSON of
     `jobs.job.JobStatus.preview`.
 
-    None if this is not the JSON of a network over `num_symbols` symbols with finite weights, which
-    a browser can compute.
+    None if this is not the JSON of a network over `num_symbols` symbols that has finite weights and
+    that a browser can compute.
     """
     try:
         model = model_from_json(fields)

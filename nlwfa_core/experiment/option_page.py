@@ -18,7 +18,7 @@ PAGE = LAB_FOLDER / "docs" / "options.md"
 ABOUT = """\
 # Options
 
-All options of a recipe, and of the commands: on the command line, `epochs_refinement` is `--epochs-refinement`. An option exists only under
+This page lists all options of recipes and commands. On the command line, `epochs_refinement` is `--epochs-refinement`. An option exists only under
 the condition in the last column; setting it elsewhere is refused. (`python -m nlwfa_core.experiment.option_page` writes this page.)
 """  # noqa: E501
 

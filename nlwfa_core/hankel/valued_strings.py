@@ -177,8 +177,8 @@ def value_scores(outputs: FloatArray, values: FloatArray) -> ValueScores:
     """
     if outputs.shape != values.shape or not len(values):
         raise RecipeError(
-            f"there must be as many outputs as values, at least 1; got {outputs.size} and "
-            f"{values.size}"
+            "there must be as many outputs as values, and at least one of each; got "
+            f"{outputs.size} and {values.size}"
         )
     num_nonfinite = int((~np.isfinite(outputs)).sum())
     rmse = float(np.sqrt(np.mean((outputs - values) ** 2))) if not num_nonfinite else float("nan")

@@ -135,7 +135,7 @@ class BothNon(NetworkLearner):
 class HMM(StringLearner):
     """The options of a hidden Markov model.
 
-    Everything else has the defaults of `learning.em.hmm.fit_hmm`.
+    Everything else is as by default in `learning.em.hmm.fit_hmm`.
     """
 
     title: ClassVar[str] = "a hidden Markov model, by EM"
@@ -167,7 +167,7 @@ def _pseudo_count_option() -> Any:
 
 
 class PFA(StringLearner):
-    """The options of a probabilistic automaton. Everything else has the defaults of
+    """The options of a probabilistic automaton. Everything else is as by default in
     `learning.em.pfa.PFATraining`.
 
     Attributes
@@ -219,7 +219,7 @@ class PFA(StringLearner):
 
 
 class PDFA(StringLearner):
-    """The options of a deterministic automaton. Everything else has the defaults of
+    """The options of a deterministic automaton. Everything else is as by default in
     `merging.PDFATraining`.
 
     Attributes
@@ -247,7 +247,7 @@ class PDFA(StringLearner):
 
 
 class RecurrentLearner(StringLearner):
-    """The options of a recurrent network. Everything else has the defaults of
+    """The options of a recurrent network. Everything else is as by default in
     `recurrent_networks.Training`.
     """
 

@@ -120,7 +120,7 @@ class NLWFA(Methods):
         fits = fits and self.output.ndim == 2 and len(self.output) == heights[-1]
         if not fits or not self.reading.accepts(int(self.output.shape[1]), self.num_symbols):
             raise RecipeError(
-                f"the layers of an NL-WFA with {k} states and reading {self.reading.name!r} "
+                f"the layers of an NL-WFA with {k} states and the reading {self.reading.name!r} "
                 "do not fit together: transitions "
                 f"{[layer.shape for layer in self.transitions]}, decoder "
                 f"{[layer.shape for layer in self.decoder]}, "

@@ -226,7 +226,7 @@ def visit(page: str, place: str) -> None:
             _send()
     except RecipeError as error:
         later = (
-            " Your answers are sent again with the next page."
+            " Your answers will be sent again when you open the next page."
             if st.session_state.get(UNSENT)
             else ""
         )

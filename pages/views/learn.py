@@ -79,7 +79,7 @@ def picture() -> None:
             components.story("learn_story", story | {"id": context.data_key})
         st.caption(
             "These are the training strings of *Data*, your own if you have uploaded some. "
-            "For the story the matrix has only the "
+            "In the story, the matrix has only the "
             "most frequent beginnings and endings."
         )
         _after_the_story()

@@ -307,8 +307,8 @@ def score() -> None:
     points = sum(response.points for response in over)
     st.markdown(
         f"**{format_significant(points, 4)} of {plural(len(over), 'point')}**: {len(correct)} of "
-        f"{plural(len(over), 'task')} right, {first} of them on the first try. Parts of an answer "
-        "that are right count, too."
+        f"{plural(len(over), 'task')} right, {first} of them on the first try. Correct parts of "
+        "an answer count, too."
     )
 
 

@@ -195,7 +195,7 @@ def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
     except RecipeError as error:
         return text, saved.get(valid, walk.first_word(data)), str(error)
     cut = (
-        f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols walk."
+        f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols are walked through."
         if len(word) > walk.MAX_SYMBOLS
         else ""
     )
@@ -412,7 +412,7 @@ def overlay(context: Context, picture: Picture) -> None:
     st.plotly_chart(
         figure,
         key="states.overlay",
-        alt=f"States of {first} and {second} in one frame, the same prefixes joined",
+        alt=f"States of {first} and {second} in one frame, with lines between the same prefixes",
     )
     st.markdown(
         f"**{second}'s states leave {format_share(aligned.residual)} of the variance of "

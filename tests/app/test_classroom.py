@@ -244,7 +244,7 @@ def test_answers_wait_for_a_locked_database(
         other.execute("BEGIN EXCLUSIVE")
         _answer(app, "3")
         assert "Your answer was not recorded" in app.toast[0].value.replace("\\", "")
-        assert "are sent again with the next page" in app.warning[0].value
+        assert "will be sent again when you open the next page" in app.warning[0].value
         other.execute("COMMIT")
     wait_for(lambda: not complaints(app.run()) and not app.warning)
     assert [

@@ -60,7 +60,7 @@ def refine_values(
 
     Random models have layers of the same shapes. They are first trained on as many of the shortest
     strings as there are parameters. The best quarter of them is then trained on twice as many
-    strings, and so on up to all strings. A step costs O(starts · parameters · (num_nodes ·
+    strings, and so on until all are used. A step costs O(starts · parameters · (num_nodes ·
     num_states + parameters²)), where num_nodes is the size of the strings' prefix tree.
 
     `model`: its outputs may be squared, but not normalised. `restarts`: the number of random

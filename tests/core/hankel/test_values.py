@@ -93,7 +93,9 @@ def test_invalid_values_are_refused() -> None:
         ValuedStrings(Words.of([()]), np.zeros(2), AB)
     with pytest.raises(RecipeError, match="can't split 1 strings into parts of 1, 1"):
         valued({(): 1.0}).split([1, 1], 0)
-    with pytest.raises(RecipeError, match="as many outputs as values, at least 1; got 1 and 2"):
+    with pytest.raises(
+        RecipeError, match="as many outputs as values, and at least one of each; got 1 and 2"
+    ):
         value_scores(np.zeros(1), np.zeros(2))
 
 
