@@ -25,7 +25,7 @@ const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.no
 const DOES = {
   "fac.non": "a curve in the compression",
   "tran.non": "a curve in every step",
-  "both.non": "curves in the encoder and in each step",
+  "both.non": "a curve in both",
 };
 const MEANS = {
   SP: "SP: spectral learning. Its states are the directions of H's largest singular values",
@@ -638,9 +638,11 @@ class Lane {
       pen.globalAlpha = 1;
       pen.fillStyle = pen.strokeStyle;
       const room = this.dots.clientWidth - x;
-      const goesRight = room > x || room > pen.measureText(STRAIGHT).width + 10;
+      const most = Math.max(room, x) - 10;
+      const text = pen.measureText(STRAIGHT).width > most ? "below 0" : STRAIGHT;
+      const goesRight = room - 10 === most || room > pen.measureText(text).width + 10;
       pen.textAlign = goesRight ? "left" : "right";
-      pen.fillText(STRAIGHT, goesRight ? x + 6 : x - 6, y - 4, (goesRight ? room : x) - 10);
+      pen.fillText(text, goesRight ? x + 6 : x - 6, y - 4, most);
     }
     pen.globalAlpha = 1;
     if (NETWORKS[this.learner] && points.length > 2) {
@@ -718,7 +720,13 @@ class Lane {
       const place = this.points[material.rowOf.get(String(lost))];
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 2;
-      hop(pen, [x, y], [TRAY / 2, this.trayTop + 6]);
+      const [left, edge] = [TRAY - 4, this.trayTop + 6]; // under the numbers of the depths
+      pen.beginPath();
+      pen.moveTo(x, y);
+      pen.quadraticCurveTo(x, edge, left, edge);
+      pen.stroke();
+      pen.fillStyle = pen.strokeStyle;
+      arrow(pen, [x - (x - left) / 4, y + 0.75 * (edge - y)], Math.atan2(edge - y, left - x));
       if (place) ring(pen, place, 4.5, null, colour("cut"));
       const text = width > 260 ? `${read(end)} falls out: state 0` : `${read(end)}: 0`;
       this.label(pen, text, [x, y], colour("cut"), width);
