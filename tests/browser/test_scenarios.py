@@ -188,8 +188,10 @@ def hankel_by_hand(student: Student) -> None:
     page = student.page
     student.does()
     expect(metric(page, "training strings")).to_have_text("10")
-    eventually(lambda: [row[:2] for row in rows(page)[:2]], [["ab", "3"], ["a", "2"]])
+    shares = keyed(page, "data.shares")
+    expect(shares.get_by_role("slider")).to_contain_text("?")
     student.answers()
+    expect(shares.locator(".right")).to_contain_text("0.3")
     student.goes_on()
     student.does()
     expect(cell(page, "a", "b")).to_contain_text("uv is ab: H[u, v] = 0.3")
@@ -310,7 +312,7 @@ def race(student: Student) -> None:
     expect(depth).to_contain_text("0 from depth 2")
     expect(depth).to_contain_text("nonlinear right to depth 8 or more")
     student.goes_on()
-    cut = page.get_by_role("slider", name="Rank: number of states")
+    cut = page.get_by_role("slider", name="States of the linear model")
     for rank, zero in ((4, 3), (5, 4), (6, 4), (7, 5)):
         cut.press("ArrowRight")
         expect(cut).to_have_attribute("aria-valuenow", str(rank))
