@@ -770,7 +770,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     said(lesson, 4, numbers.format(*counts), "and is behind in WER.)")
     assert score("wer", **LINEAR, rank=10) * (1 - LEVEL) > score("wer", **NONLINEAR, rank=3)
     said(lesson, 4, f"has {FRESH} random starts", f"a PFA {PFA_STARTS}.")
-    said(lesson, 4, "Only the PFA has no weights ≤ 0")
+    said(lesson, 4, "Only a PFA's outputs are all above 0")
     leap, *others = (
         score("total_variation", **PAPER, rank=11, learning_seed=seed) for seed in range(3)
     )
