@@ -12,16 +12,17 @@ import argparse
 import json
 import random
 import re
-import shutil
 import tempfile
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import FLAGS, serving
+from tests.browser.conftest import serving
 from tests.browser.screen import keyed, upload, visit
+
+from .chromium import chromium
 
 CASES = ("default", "verbs", "2,000 strings", "5,000 symbols")
 POINTER = ("pointerdown", "pointermove", "pointerup")
@@ -105,11 +106,8 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(Path(folder)) as lab,
-        sync_playwright() as playwright,
+        chromium() as browser,
     ):
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS)
-        )
         print("| strings | frames | median, ms | 95 %, ms | target |\n| --- " + "| --- " * 4 + "|")
         for case in CASES:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -122,7 +120,6 @@ def main() -> None:
             target = f"≤ 8 and ≤ 16{'' if reached else ' (not reached)'}"
             print(f"| {case} | {len(times)} | {middle:.1f} | {high:.1f} | {target} |", flush=True)
             page.close()
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -9,17 +9,18 @@ number. Both servers run at the same time and take turns.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page
 
-from tests.browser.conftest import FLAGS, serving
+from tests.browser.conftest import serving
 from tests.browser.screen import heading, keyed, settled, visit
+
+from .chromium import chromium
 
 EMPTY = (
     'import streamlit as st\nst.title("Empty")\nst.write(st.number_input("Number", 1, 100, 2, '
@@ -127,9 +128,7 @@ def main() -> None:
             home.mkdir()
         lab = stack.enter_context(serving(homes[0]))
         empty = stack.enter_context(serving(homes[1], script))
-        browser = stack.enter_context(sync_playwright()).chromium.launch(
-            executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS)
-        )
+        browser = stack.enter_context(chromium())
         turns = [
             (first_paint(browser, lab, EXPLORE), first_paint(browser, empty, NUMBER))
             for _ in range(repeats + 1)
@@ -175,7 +174,6 @@ def main() -> None:
         ):
             print(row(name, times, empties, 2.0), flush=True)
         assert heading(ours, "hankel").is_visible()
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
 and the packages of `make test`) prints a table, for both ways of training and three states: from
 the click on *See them in Explore* until the linear model is drawn; from the click on the button
 that trains nonlinear models until a preview is drawn, or the result if that is sooner; and until
-the recipe's own result is drawn. Each turn has other strings, so that nothing is stored, and three
-seconds pass before the second click, in which a person looks. Brackets are two symbols, words 19.
+the recipe's own result is drawn. Each turn uses different strings, because a stored result would
+not be trained again. Before the second click it waits three seconds, like a person who looks first.
+Brackets have two symbols, words 19.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import shutil
 import tempfile
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Locator, Page
 
 from nlwfa_core.sources.dyck import Dyck
-from tests.browser.conftest import FLAGS, serving
+from tests.browser.conftest import serving
 from tests.browser.screen import press, settled, upload, visit
 
+from .chromium import chromium
 from .dragging import words
 
 LOOKING_MS = 3_000
@@ -52,7 +53,8 @@ def turn(page: Page, lab: str, objective: str, text: str) -> dict[str, float]:
     page.wait_for_url(re.compile("upload="))
     settled(page)
     picture = page.locator(".explore")
-    linear, lane = picture.locator(".lane.upper"), picture.locator(".lane.lower")
+    linear = picture.locator(".lane.upper")
+    lane = picture.locator(".lane.lower")
     started = perf_counter()
     press(page, "data.explore")
     seconds = {"linear model": _until_scored(linear) - started}
@@ -83,11 +85,8 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         serving(Path(folder)) as lab,
-        sync_playwright() as playwright,
+        chromium() as browser,
     ):
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), chromium_sandbox=False, args=list(FLAGS)
-        )
         print("| trained | wait for | seconds | target |\n| --- " + "| --- " * 3 + "|")
         for way, objective in WAYS.items():
             turns = []
@@ -101,7 +100,6 @@ def main() -> None:
                 reached = "" if median(times) <= target else " (not reached)"
                 spread = f"{median(times):.2f} ({min(times):.2f}–{max(times):.2f})"
                 print(f"| {way} | {wait} | {spread} | ≤ {target:g} s{reached} |", flush=True)
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -720,13 +720,8 @@ class Lane {
       const place = this.points[material.rowOf.get(String(lost))];
       pen.strokeStyle = colour("cut");
       pen.lineWidth = 2;
-      const [left, edge] = [TRAY - 4, this.trayTop + 6]; // under the numbers of the depths
-      pen.beginPath();
-      pen.moveTo(x, y);
-      pen.quadraticCurveTo(x, edge, left, edge);
-      pen.stroke();
-      pen.fillStyle = pen.strokeStyle;
-      arrow(pen, [x - (x - left) / 4, y + 0.75 * (edge - y)], Math.atan2(edge - y, left - x));
+      const edge = this.trayTop + 6; // under the numbers of the depths
+      hop(pen, [x, y], [TRAY - 4, edge], [x, edge]);
       if (place) ring(pen, place, 4.5, null, colour("cut"));
       const text = width > 260 ? `${read(end)} falls out: state 0` : `${read(end)}: 0`;
       this.label(pen, text, [x, y], colour("cut"), width);
@@ -781,17 +776,18 @@ class Lane {
 // Whether two lines of text meet: each is [left, the line that it stands on, width].
 const meets = ([left, top, wide], [other, base, width]) => left < other + width && other < left + wide && Math.abs(top - base) < 13;
 
-// A step from one depth to another, above the line on which both lie: higher to the left than to the right.
-function hop(pen, [x, y], [toX, toY]) {
+// A step, bent towards a point. Without one, it is a step from one depth to another, above the line on which both
+// lie: higher to the left than to the right.
+function hop(pen, [x, y], [toX, toY], towards) {
   const isLevel = Math.abs(toY - y) < 12;
   const bow = isLevel ? (toX < x ? -72 : -34) : 0;
-  const [middle, high] = [(x + toX) / 2, (y + toY) / 2 + bow / 2];
+  const [overX, overY] = towards ?? [(x + toX) / 2, (y + toY) / 2 + bow];
   pen.beginPath();
   pen.moveTo(x, y);
-  pen.quadraticCurveTo(middle, (y + toY) / 2 + bow, toX, toY);
+  pen.quadraticCurveTo(overX, overY, toX, toY);
   pen.stroke();
   pen.fillStyle = pen.strokeStyle;
-  arrow(pen, [middle, high], Math.atan2(toY - y, toX - x));
+  arrow(pen, [(x + 2 * overX + toX) / 4, (y + 2 * overY + toY) / 4], Math.atan2(toY - y, toX - x));
 }
 
 function arrow(pen, [x, y], turn) {

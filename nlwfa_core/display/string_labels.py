@@ -179,7 +179,7 @@ def shares_payload(sample: Sample, asked: str, is_over: bool) -> dict[str, Any] 
     return {
         "id": f"{asked} {is_over} {bars}",
         "bars": bars,
-        "most": float(np.ceil(15 * shares.max()) / 10),  # with room above the longest bar
+        "most": min(1.0, float(np.ceil(15 * shares.max()) / 10)),  # with room above the longest bar
         "step": 1 / min(sample.num_strings, 100),
         "asked": order.index(texts.index(asked)),
         "isOver": is_over,

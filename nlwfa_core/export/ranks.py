@@ -67,7 +67,7 @@ def files_of(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, 
 
 
 def _heading(results: ResultsByRank) -> str:
-    """Say how the networks were trained, and what the bands are, where there are any."""
+    """Return how the networks were trained and, if there are bands, what they show."""
     options = [
         same[0].recipe.learning.fields()
         for by_rank in results.values()

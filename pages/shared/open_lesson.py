@@ -329,6 +329,8 @@ def _asks_for_cut() -> bool:
 def asked_share() -> tuple[str, bool] | None:
     """Return the string whose share the open step's question asks for, *What is f(ab)?*, and
     whether the question is over; None if the step does not look at the picture of the shares.
+
+    Until it is over, the question remembers that the picture has to be drawn again.
     """
     string = _string_asked_for()
     if not string:
@@ -585,7 +587,7 @@ def _question(task: str, question: Question, hides: bool) -> None:
 
 
 def _how() -> str:
-    """Say how the open step's question is answered in its picture; "" if it is not."""
+    """Return what an empty field says about answering in the picture; "" if nobody can."""
     if _asks_for_cut():
         return "drag the cut, or type"
     return "draw the bar, or type" if _string_asked_for() else ""
