@@ -51,7 +51,7 @@ def script(recipe: Recipe) -> str:
     """Write a program that repeats a run and prints its scores.
 
     >>> print(script(Recipe()).splitlines()[0])
-    \"\"\"Repeats a run of NL-WFA Lab 0.1.0: SP, k = 10.
+    \"\"\"Repeats a run of NL-WFA Lab 1.0.0: SP, k = 10.
     """
     files = recipe.data.uploads
     return SCRIPT.format(

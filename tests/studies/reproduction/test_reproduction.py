@@ -817,7 +817,7 @@ def test_only_pages_that_this_version_wrote_are_replaced_without_force(
     monkeypatch.setattr("studies.reproduction.pages.__version__", "0.0.9")
     assert main([*arguments, "--force"]) == 0
     monkeypatch.undo()
-    refused("was written by version 0.0.9 of nlwfa; this is 0.1.0")
+    refused("was written by version 0.0.9 of nlwfa; this is 1.0.0")
     figure = tmp_path / "quick" / "squared-none.svg"
     figure.write_text("<svg/>")
     assert (
