@@ -109,8 +109,9 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         ["true model", "", "", scores.true_log2_pauto, truth],
     ]
     notes = [
-        "Theirs ran once each; *log* is its default, and *scaling* the faster, to whose time the "
-        "ratios are. The HMM emits an end symbol after each string. EM maximises the "
+        "Each of theirs ran once. *log* is hmmlearn's default, and *scaling* is faster; the ratios "
+        "are to the time of *scaling*. The HMM emits an end symbol after each string. EM "
+        "maximises the "
         "likelihood; SP matches moments. "
         "A PFA has num_symbols times as many transition probabilities as an HMM. "
         f"The scores are on {len(words)} test strings, as drawn; Pauto uses their exact "

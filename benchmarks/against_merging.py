@@ -73,8 +73,8 @@ def table(
     notes = [
         "Both get the same strings. AALpy learns a stochastic Mealy machine with a single "
         "input, whose outputs are the symbols and "
-        "the end: a PDFA. 1,000 test strings as drawn, with the exact probabilities. Theirs "
-        "ran once."
+        "the end: a PDFA. Scores are on 1,000 test strings as drawn, with their exact "
+        "probabilities. Theirs ran once."
     ]
     return Table(title, columns=columns, rows=rows, notes=notes)
 

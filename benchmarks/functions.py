@@ -150,11 +150,11 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
             "ahead",
         )
         notes = [
-            f"{num_automata} automata, 2 symbols; all prefixes and suffixes to length 4; "
+            f"{num_automata} automata, 2 symbols; all prefixes and suffixes up to length 4; "
             "error on 1,000 strings of 10–13 symbols.",
-            "√: the element-wise root |f| is learned and the model's output squared.",
-            "ahead: on how many automata its error is below that of SP at every rank below k "
-            "(k + 1) / 2.",
+            "√: the element-wise root |f| is learned, and the model's output is squared.",
+            "ahead: the number of automata on which its error is below that of SP at every rank "
+            "below k (k + 1) / 2.",
             f"fac.non: {epochs} epochs, rate 0.03 along a cosine, least-squares transitions.",
         ]
         tables.append(
@@ -223,10 +223,10 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
         f"{num_automata} automata, 2 symbols; median (mean ± sd) relative RMSE on 1,000 "
         "strings of 10–13 symbols.",
         "fac.non: hidden 1, so only the encoder has tanh; transform sqrt, so squared output; "
-        "refined on all strings to length 9.",
+        "refined on all strings up to length 9.",
         f"recovered: with an error below {RECOVERED:g}; ahead: below SP's best under the "
         "full rank; starts: median number of "
-        f"random ones, besides the root of the linear model, at most {restarts:,}.",
+        f"random starts, in addition to the root of the linear model; at most {restarts:,}.",
     ]
     return Table(
         "Squared function: signed f, refined on the values", columns=columns, rows=rows, notes=notes
@@ -280,8 +280,8 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
     notes = [
         f"{num_functions} signed random functions of rank k; median (mean ± sd) of the "
         "relative RMSE on the missing strings.",
-        "zeros: unknown cells set to 0; completed: alternating least squares with that "
-        "ridge; masked: the loss on known cells.",
+        "zeros: unknown cells set to 0; completed: alternating least squares with the "
+        "ridge in brackets; masked: the loss on known cells.",
     ]
     return Table("Values with 30 % of the strings missing", columns=columns, rows=rows, notes=notes)
 

@@ -199,8 +199,8 @@ def table(limits: Limits, kernels: Sequence[tuple[str, tuple[float, float], floa
             ]
         )
     notes = [
-        "Flops and bytes are counted from the shapes, not measured: every array of a product "
-        "is read or written once. If the "
+        "Flops and bytes are counted from the shapes, not measured: each array of a product "
+        "counts as read or written once. If the "
         "arrays fit into a cache, the share of the triad may exceed 100 %. tanh counts as "
         "bytes only.",
     ]

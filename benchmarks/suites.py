@@ -223,9 +223,9 @@ def _statistics(plan: Plan, against: opponents.Opponents | None) -> Table:
                 )
     table.notes.append(
         "Ours starts from the strings as drawn and chooses the basis; the others are given "
-        "it. scikit-splearn counts every prefix "
-        "and factor up to the longest that the matrix needs: with the basis as sets it would "
-        "leave most cells at 0."
+        "the basis. scikit-splearn counts every prefix "
+        "and factor up to the longest that the matrix needs, because with the basis as sets it "
+        "would leave most cells at 0."
     )
     return table
 
@@ -242,8 +242,8 @@ def _refinement(plan: Plan) -> Table:
     else:
         table.comparisons.append(against_refinement.epochs(spice, 20, min(plan.repeats, 3), 450))
     table.notes.append(
-        "One pass over the same batches, and the bits per symbol of the validation strings. "
-        "Ours: float64."
+        "Times are for one pass over the same batches, and for the bits per symbol of the "
+        "validation strings. Ours uses float64."
     )
     return table
 
@@ -293,8 +293,8 @@ def _steps(plan: Plan) -> Table:
             against_plain.steps(hankel, rank, plan.repeats, target, two_threads=target is not None)
         )
     table.notes.append(
-        "Ours: float64, the median epoch of a short training by the public function, "
-        "including everything it does."
+        "Ours: float64, the median time per epoch in a short training run with the public "
+        "function, including everything that the function does."
     )
     return table
 
@@ -314,8 +314,8 @@ def _training(plan: Plan) -> Table:
         against_plain.training(sized, hidden, plan.long_repeats + 1, epochs, 30)
     )
     table.notes.append(
-        "Extrapolated: the median epochs of both steps, times their numbers; what happens "
-        "only once is left out on both sides."
+        "Extrapolated: the median time per epoch of both steps, times the number of epochs; "
+        "what happens only once is left out on both sides."
     )
     return table
 

@@ -14,7 +14,7 @@ from typing import Any
 
 
 def _read_modules() -> dict[str, str]:
-    """Read the module of each public name from `__init__.pyi`, which type checkers read, too."""
+    """Read the module of each public name from `__init__.pyi`, which type checkers also read."""
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     return {
         alias.name: f"nlwfa_core.{statement.module}"

@@ -1,6 +1,4 @@
-"""`nlwfa`, and `python -m nlwfa_core`: the command line, or one line that says how to install
-it.
-"""
+"""Run the command line (`nlwfa` or `python -m nlwfa_core`), or print how to install it."""
 
 import sys
 
@@ -8,8 +6,8 @@ from .errors import MissingExtra
 
 
 def main() -> int:
-    """Run the command line; returns the exit code, which is 2 if the libraries of the command line
-    are not installed.
+    """Run the command line, and return the exit code, which is 2 if its libraries are not
+    installed.
     """
     try:
         from .cli.main import main as run

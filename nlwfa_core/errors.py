@@ -48,7 +48,7 @@ class FieldError(RecipeError):
 
 
 class RunsFailed(RecipeError):
-    """Some of several runs could not be carried out; the message names each.
+    """Some of several runs could not be carried out; the message names each of these.
 
     The results of the others are kept.
     """
@@ -57,7 +57,7 @@ class RunsFailed(RecipeError):
 class FormatError(RecipeError):
     """A file that can't be read.
 
-    `message`: what was wrong, what was given, what is allowed. `line`: the line of the file to
+    `message`: what was wrong, what was given and what is allowed. `line`: the line of the file to
     blame, counted from 1.
     """
 
@@ -69,13 +69,13 @@ class FormatError(RecipeError):
 class Cancelled(Exception):
     """Raised by a learner when its `cancelled` callback returns true.
 
-    Not an error: nobody did anything wrong.
+    This is not an error: nobody did anything wrong.
     """
 
 
 class MissingExtra(ImportError):
-    """Something needs libraries that are not installed; the message says which, and which extra of
-    the package has them.
+    """Something needs libraries that are not installed; the message names them, and the extra of
+    the package that has them.
     """
 
 
@@ -126,7 +126,7 @@ def check_at_least(name: str, number: float, least: float) -> None:
 
 def check_between(name: str, number: float, least: float, most: float, reason: str = "") -> None:
     """Raise RecipeError unless a number is between `least` and `most`, both included; the message
-    may give a reason for these.
+    may give a reason for these bounds.
 
     >>> check_between("rank", 25, 1, 20, "the basis has 40 prefixes and 20 suffixes")
     Traceback (most recent call last):
@@ -142,8 +142,8 @@ def check_between(name: str, number: float, least: float, most: float, reason: s
 def sentence_of(error: Exception) -> str:
     """Explain in a sentence why a run failed.
 
-    The message of a RecipeError is shown as it is, a lack of memory gets advice, and anything else
-    is reported as an error inside the program.
+    The message of a RecipeError is shown as it is, a lack of memory is reported with advice, and
+    anything else is reported as an error inside the program.
 
     >>> sentence_of(RecipeError("rank must be at least 1; got 0")), sentence_of(KeyError("rank"))
     ('rank must be at least 1; got 0', "The run stopped with an error inside the program: KeyError: 'rank'")
@@ -215,7 +215,8 @@ def quoted(text: str) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Suggest the nearest of some names, to be put after an error's value; nothing if none is near.
+    """Suggest the nearest of some names, in words that follow the value in an error message; empty
+    if no name is near.
 
     >>> did_you_mean("rank", ["learners", "ranks"]), did_you_mean("depth", ["ranks"])
     ('; did you mean ranks?', '')
@@ -260,7 +261,7 @@ TYPE_NAMES = {
     "ndarray": "numpy array",
     "Mapping": "dictionary",
 }
-# (type that is wanted, type of the argument) -> how to make the first of the second.
+# (type that is wanted, type of the argument) -> how to make the first from the second.
 REMEDIES = {
     ("HankelMatrix", "Sample"): "estimate_hankel(sample, select_basis(sample, …)) makes one",
     ("HankelMatrix", "Basis"): "estimate_hankel(sample, basis) makes one",
@@ -287,10 +288,10 @@ def check_types(function: Callable[P, R]) -> Callable[P, R]:
     """Check the types of a public function's arguments by its annotations, before it runs (a
     decorator).
 
-    What is checked is what `isinstance` can: classes, and unions of them. Integers of numpy count
+    Only what `isinstance` can check is checked: classes, and unions of them. NumPy's integers count
     as int, and whole numbers as float; True and False are neither. Pydantic's `validate_call` would
-    convert arguments, such as "3" to 3, and its errors would not say what makes one type of another
-    (`REMEDIES`).
+    convert arguments, such as "3" to 3, and its errors would not say how to make one type from
+    another (`REMEDIES`).
 
     >>> @check_types
     ... def half(number: int) -> float:
@@ -306,7 +307,8 @@ def check_types(function: Callable[P, R]) -> Callable[P, R]:
         hints = _hints(function)
         try:
             bound = signature.bind(*arguments, **options).arguments
-        # too few or too many: the call below raises Python's own error, which names the function
+        # too few or too many arguments: the call below raises Python's own error, which names
+        # the function
         except TypeError:
             bound = {}
         for name, value in bound.items():
@@ -324,7 +326,7 @@ def check_fields(record: Any) -> None:
 
 
 def check_type(name: str, value: object, hint: Any) -> None:
-    """Raise TypeError unless a value has the type that an annotation says, as far as `isinstance`
+    """Raise TypeError unless a value has the type given by an annotation, as far as `isinstance`
     can tell.
 
     >>> check_type("seed", None, int)
@@ -364,8 +366,8 @@ def check_type(name: str, value: object, hint: Any) -> None:
 
 
 def check_entries(name: str, values: object, hint: Any) -> None:
-    """Raise TypeError unless a value is a sequence whose entries have the type that an annotation
-    says.
+    """Raise TypeError unless a value is a sequence whose entries have the type given by an
+    annotation.
 
     >>> check_entries("ranks", [1, "2"], int)
     Traceback (most recent call last):
@@ -394,7 +396,7 @@ def _classes(hint: Any) -> tuple[type, ...]:
     if hint is None:
         return (type(None),)
     origin = get_origin(hint)
-    for alias in (origin, hint):  # NumPy's NDArray is one from 2.5 on
+    for alias in (origin, hint):  # NumPy's NDArray is an alias from 2.5 on
         meant = getattr(alias, "__value__", None)
         if meant is not None:
             return _classes(meant)
@@ -418,6 +420,6 @@ def _is_plain(value: object, wanted: tuple[type, ...]) -> bool:
 def _is_instance(value: object, kind: type) -> bool:
     if kind in (int, float):
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
-    if isinstance(value, str):  # a text is a sequence of texts, which is never what is wanted
+    if isinstance(value, str):  # a text is a sequence of texts, but never the one that is wanted
         return kind is str
     return isinstance(value, kind)

@@ -24,17 +24,17 @@ from typing import Any, BinaryIO
 from . import limits
 from .errors import RecipeError, check_types
 
-__version__ = "1.0.0"  # of the library and the lab; files that they write say it
+__version__ = "1.0.0"  # of the library and the lab, which write it to their files
 # in hexadecimal digits: names of uploaded files, keys of recipes
 SHA256 = re.compile("[0-9a-f]{64}")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_JSON_BYTES = 64 * 2**20
-_PIECE_BYTES = 2**20  # what is read at once beyond the size that a file says it has
+_PIECE_BYTES = 2**20  # what is read at once beyond a file's reported size
 # The folder of app.py, pages and assets: the top of a checkout or, once installed, one inside the
 # package.
 _INSTALLED = Path(__file__).with_name("_lab")
 LAB_FOLDER = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1]
-# What `zipfile` raises while it reads an archive of somebody else's.
+# What `zipfile` raises while it reads somebody else's archive.
 UNREADABLE_ZIP = (
     zipfile.BadZipFile,
     zlib.error,
@@ -55,13 +55,13 @@ def make_directory(directory: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
-    """Write a temporary file next to `path`, then rename it to `path`. Its permissions follow the
-    process's umask.
+    """Write a temporary file next to `path`, then rename it to `path`. The file's permissions
+    follow the process's umask.
 
     `sync`: whether to wait until the content, and then the name, are on the disk. Without it, a
     power cut may leave an empty file.
 
-    Raises RecipeError if the disk refuses; no part of the file stays behind.
+    Raises RecipeError if the file can't be written; no part of it stays behind.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -117,10 +117,11 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
 
 
 def read_rest(file: BinaryIO, max_bytes: int) -> bytes:
-    """Read a file from its current position, up to `max_bytes`, with memory for what it holds.
+    """Read a file from its current position, up to `max_bytes`, using memory only for what it
+    holds.
 
-    `file.read(max_bytes)` would first take all of `max_bytes`, even for a file of a few bytes. A
-    pipe or a device has no size, and a file may grow in the meantime.
+    `file.read(max_bytes)` would first allocate all of `max_bytes`, even for a file of a few bytes.
+    A pipe or a device has no size, and a file may grow in the meantime.
     """
     pieces = list[bytes]()
     wanted = os.fstat(file.fileno()).st_size + 1
@@ -230,7 +231,7 @@ class FileShelf:
         Parameters
         ----------
         title : str
-            The name that a person knows it by. If the same content comes again, the first title
+            The name that a person knows it by. If the same content is stored again, the first title
             stays.
         """
         limits.check_limit("the size of the file in bytes", len(data), "file_bytes")
@@ -280,7 +281,7 @@ class FileShelf:
         return {name: title for name in names if (title := self.title(name))}
 
     def _touch(self, name: str) -> None:
-        """Note that a file was used now."""
+        """Record that a file has just been used."""
         with suppress(OSError):
             os.utime(self.directory / name)
 
@@ -291,11 +292,10 @@ class FileShelf:
 def make_room(
     shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]
 ) -> None:
-    """Remove the files of a shelf that nobody has used for longest, until another one fits below a
-    sum.
+    """Remove the least recently used files of a shelf, until another file fits below a total size.
 
-    `num_bytes` and `max_bytes`: the size of the new file, and the largest sum of all. `needed`:
-    called if there is too little room: returns the names of files that must stay.
+    `num_bytes` and `max_bytes`: the size of the new file, and the largest total size. `needed`:
+    called if there is too little room; returns the names of files that must stay.
 
     Raises RecipeError if the files that must stay leave too little room.
     """

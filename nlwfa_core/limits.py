@@ -1,9 +1,9 @@
 """Limits on what readers, recipes and the queue accept, checked before any memory is allocated.
 
 `LIMITS` holds the defaults. A settings file in TOML (the one that NLWFA_LIMITS names, otherwise
-`limits.toml` in NLWFA_HOME) may change them, one to a line, such as `rank = 20`, for every process
-started with it. If that file can't be read, the defaults apply; servers and commands call
-`check_settings` first and refuse to start.
+`limits.toml` in NLWFA_HOME) may change them for every process that is started with it, one limit to
+a line, such as `rank = 20`. If that file can't be read, the defaults apply; servers and commands
+call `check_settings` first and refuse to start.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ LIMITS = {
     "jobs": Limit(1_000, "runs of all visitors waiting in the queue"),
     "session_jobs": Limit(200, "runs of one browser waiting in the queue"),
     "paused_jobs": Limit(6, "paused runs, each of which holds a process's memory"),
-    "class_sessions": Limit(2_000, "class sessions of all teachers that are not deleted"),
+    "class_sessions": Limit(2_000, "class sessions of all teachers, except deleted ones"),
     "small_sessions": Limit(5, "class sessions of one browser with fewer than five members"),
     "class_members": Limit(500, "people in a class session"),
     "joins_per_minute": Limit(150, "people who join a class session within a minute"),
@@ -85,8 +85,8 @@ def most(name: str) -> int:
 def ceiling(name: str) -> int:
     """Return the largest value of the limit `name` that a stored recipe or model may have.
 
-    It may have been stored on a server that allows more, or before the limit was lowered, so values
-    up to the default are accepted too.
+    The recipe or model may have been stored on a server that allows more, or before the limit was
+    lowered, so values up to the default are also accepted.
     """
     return max(LIMITS[name].default, IN_FORCE[name])
 
@@ -103,10 +103,10 @@ def check_at_most(what: str, number: int, maximum: int, line: int | None = None)
     Traceback (most recent call last):
     nlwfa_core.errors.RecipeError: rank must be at most 30; got 31
 
-    `what`: what `number` is: the subject of the message. `line`: the line of the file to blame, or
+    `what`: what `number` is (the subject of the message). `line`: the line of the file to blame, or
     WHOLE_FILE.
 
-    Raises RecipeError: a FormatError if there is a file to blame.
+    Raises RecipeError, which is a FormatError if a file is to blame.
     """
     if number > maximum:
         message = f"{what} must be at most {maximum:,}; got {number:,}"
@@ -144,7 +144,7 @@ def read_limits(data: bytes) -> dict[str, int]:
         if type(value) is not int or not 1 <= value <= LARGEST:
             try:
                 text = repr(value)[:40]
-            # Python writes no more than 4,300 digits, but reads more from hexadecimal ones
+            # Python writes no more than 4,300 digits, but reads longer hexadecimal numbers
             except ValueError:
                 text = "a number with thousands of digits"
             raise RecipeError(f"{name} must be a whole number from 1 to {LARGEST:,}; got {text}")
@@ -162,7 +162,7 @@ def settings_file() -> Path | None:
 
 
 def settings() -> tuple[dict[str, int], RecipeError | None]:
-    """Return the limits that the settings file sets; none, and the error, if it can't be read."""
+    """Return the limits of the settings file; no limits, and the error, if it can't be read."""
     path = settings_file()
     try:
         if path is None:

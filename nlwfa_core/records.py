@@ -1,11 +1,11 @@
 """Records: frozen, validated values whose fields are declared once.
 
-The declaration of a field (`option`) has all that anybody needs to know of it: its default and
-bounds, its label and help, the limit on its value, its choices, and the condition under which it
-has an effect. Pages, commands, tables and keys read it from there (`options_of`).
+The declaration of a field (`option`) has everything that anybody needs to know about it: its
+default and bounds, its label and help, the limit on its value, its choices, and the condition under
+which it has an effect. Pages, commands, tables and keys read it there (`options_of`).
 
 A field whose condition is not met does not exist in that record: it can't be set, it is not in the
-record's JSON or key, and records don't differ by it.
+record's JSON or key, and records don't differ in it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .errors import FieldError, RecipeError, alternatives, did_you_mean, format_
 
 # A part of every key. Raise it when equal records start to give different numbers.
 GENERATION = 1
-# pydantic's names of bounds -> as messages say them
+# pydantic's names of bounds -> their wording in messages
 BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 UNBOUNDED = 2**31 - 1  # texts do not mention upper bounds from here on
 
-# Name of an attribute -> values: met if one of the attributes has one of its values. Attributes
-# that are not fields are facts of the class, which nobody can set.
+# Name of an attribute -> values. The condition is met if one of the attributes has one of its
+# values. Attributes that are not fields are facts of the class, which nobody can set.
 Condition = Mapping[str, Sequence[Any]]
 
 
@@ -60,19 +60,19 @@ class Option:
     title: str  # the field's label on pages and in tables
     help: str  # what it sets, in a line
     kind: Any  # the annotation of the field
-    # The value of a record that does not set the field. If `by` is set, a mapping: value of the
-    # field `by` -> default. The first default is that for all values that are not in it.
+    # The field's value in a record that does not set it. If `by` is set, a mapping from values of
+    # the field `by` to defaults, of which the first is that for all other values.
     default: Any
     bounds: Mapping[str, float]  # some of "ge", "gt", "le", "lt" -> number
     limit: str  # the name of the limit of this installation (`limits.LIMITS`) on the value, or ""
-    # the values of a field that has only some, each with a text; empty for other fields
+    # the values of a field that allows only these, each with a text; empty for other fields
     choices: Mapping[str, str]
     when: tuple[Condition, ...]  # the field has an effect if all conditions are met
     by: str  # the field on which the default depends, or ""
     derived: bool  # whether the field follows from other fields, so users don't set it
 
     def default_in(self, values: Mapping[str, Any]) -> Any:
-        """Return the default of a record that has some values."""
+        """Return the default in a record that has these values."""
         return _default_by(self.default, values.get(self.by)) if self.by else self.default
 
     @property
@@ -134,8 +134,8 @@ def option(
     derived: bool = False,
     **bounds: Unpack[Bounds],
 ) -> Any:
-    """Declare a field of a record. See `Option` for the parameters; a field with a limit is at most
-    `limits.ceiling` of it.
+    """Declare a field of a record. See `Option` for the parameters; the value of a field with a
+    limit is at most the limit's `limits.ceiling`.
 
     >>> class Walk(Record):
     ...     gait: str = option("walk", title="gait", help="How.", choices=("walk", "run"))
@@ -208,7 +208,7 @@ class NoEffect(FieldError):
     """A field that was set, but has no effect with the values of other fields.
 
     `setting`: the fields on which this depends, with their values. `needs`: fields, one of which
-    must have one of these values. Empty if no value would help.
+    must have one of its given values; empty if no value would help.
     """
 
     def __init__(
@@ -239,7 +239,8 @@ def no_effect_message(
 
 
 class Record(BaseModel):
-    """A frozen, validated value. Unknown fields, and fields without effect, are refused.
+    """A frozen, validated value. Unknown fields are refused, and so is setting a field without
+    effect.
 
     Fields without effect have their defaults.
     """
@@ -257,7 +258,7 @@ class Record(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_numbers(cls, content: Any) -> Any:
-        """Refuse true and false where a number is meant, which pydantic would convert. Write −0 as
+        """Refuse true and false, which pydantic would convert, where a number is meant. Write −0 as
         0: they are equal, so records with them must have the same key.
         """
         if not isinstance(content, dict):
@@ -324,7 +325,7 @@ class Record(BaseModel):
         """Return what would have to change for a field to have an effect: other fields, one of
         which must have one of some values. Empty if the field has an effect, or can't have one.
 
-        If these have no effect themselves, it is what would have to change for that.
+        If these have no effect themselves, return what would have to change for them to have one.
         """
         needed = {
             other: values
@@ -365,8 +366,8 @@ class Record(BaseModel):
     def changed(self, **fields: Any) -> Self:
         """Copy the record with other values for some fields.
 
-        Other fields keep their values, unless they no longer have an effect, or had their default,
-        which is different now. Raises RecipeError if the new values are not valid.
+        Other fields keep their values, unless they no longer have an effect, or had a default that
+        is now different. Raises RecipeError if the new values are not valid.
         """
         return type(self).adapted(self.changes(), **fields)
 
@@ -378,7 +379,7 @@ class Record(BaseModel):
             for name, value in values.items()
             if name in cls.model_fields and name not in fields
         }
-        # Without one field another may have no effect, so this is repeated.
+        # Without one field, another may have no effect, so this is repeated.
         while kept:
             draft = cls.model_construct(**kept, **fields)
             without_effect = draft._absent & kept.keys()
@@ -437,7 +438,7 @@ class Record(BaseModel):
 
 
 def _within(path: Sequence[str], error: Exception) -> RecipeError:
-    """Make an error of a validator ours. If it names a field of a part, the part is named too."""
+    """Turn a validator's error into ours. If it names a part's field, ours also names the part."""
     message = str(error)
     if isinstance(error, FieldError):
         parts = path[:-1] if path and path[-1] == error.field else path
@@ -473,7 +474,7 @@ def _allowed(error: Mapping[str, Any]) -> str:
 
 
 def check_json_types(kind: type[Record], content: Any, owner: str = "") -> None:
-    """Raise RecipeError if JSON has something else where a record has numbers, or true or false:
+    """Raise RecipeError if JSON has something else where a record has a number, or true or false;
     pydantic would convert "1".
 
     `owner` is what comes before a field's name in the message, such as "base.learning.".

@@ -3,8 +3,8 @@ thread.
 
 On Dyck strings the Hankel matrix falls into blocks by bracket depth, and each singular vector lives
 in one block. With k states, strings deeper than the blocks that fit have weight 0 in exact
-arithmetic. Floating point gives them 1e-16 … 1e-175 instead, of either sign, and another number on
-each processor. This module holds the one rule that tells such a number from a small true one.
+arithmetic. Floating point gives them 1e-16 … 1e-175 instead, of either sign, and different numbers
+on each processor. This module holds the one rule that tells such a number from a small true one.
 Models apply it to their states, weights and next-symbol scores, so whatever reads those finds
 exactly 0.
 
@@ -17,39 +17,40 @@ exactly 0.
 A state is zero if all its entries are. A state that is zero stays zero, whatever follows.
 
 **Why.** A product of floating-point numbers satisfies |computed − exact| ≤ kε |s|ᵀ|A|, entry by
-entry (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.5). The errors of the
-steps before it are multiplied by |A|, which gives the bound e ← (e + γ|s|)ᵀ|A|, from e = 0 for α₀
-(a running error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are themselves
-rounded. By the second condition, whatever is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹
-is 1. The bound ignores that errors cancel, too, so on the states of a learned automaton it soon
-exceeds the states themselves; there the first condition decides.
+entry (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.5). The errors of earlier
+steps are multiplied by |A|, which gives the bound e ← (e + γ|s|)ᵀ|A|, from e = 0 for α₀ (a running
+error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are themselves rounded. By
+the second condition, whatever is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹ is 1. The
+bound ignores that errors also cancel, so on the states of a learned automaton it soon exceeds the
+states themselves; there the first condition decides.
 
 Nothing cancels in a sum of numbers of one sign, where |sᵀA| = |s|ᵀ|A|. So the rule never touches
 probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is. Networks have no bound e;
 for their linear maps the first condition alone decides.
 
-**How large τ is.** Measured on SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5
-… 50, states rotated at random, so no zero is exact): |sᵀA| relative to |s|ᵀ|A| is at most 6e-11
-(states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
+**How large τ is.** For SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5 … 50,
+states rotated at random, so no zero is exact), the measured |sᵀA| relative to |s|ᵀ|A| is at most
+6e-11 (states) and 4e-10 (weights and scores) where the exact value is 0, and at least 6e-4 and 1e-5
 elsewhere, except for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 
 **Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster
 than states fall: on the same data, from k = 10 on, it is larger than states that are known to nine
 digits, at k = 20 by a factor of 1e10. docs/method-notes.md has the table.
 
-**What it can't see.** Noise in the coefficients themselves: 1e-17 where A should hold 0.
+**What it can't see.** The coefficients themselves may hold noise: 1e-17 where A should hold 0.
 `learning.spectral` leaves none where H falls into blocks.
 
 **Why on one thread.** How OpenBLAS splits a product among threads changes how the product is
-rounded, and the scores of a model far above the numerical rank show it. No product here is large
+rounded, which shows in the scores of a model far above the numerical rank. No product here is large
 enough to gain from a second thread; several experiments at once do gain from more cores. torch has
-its own setting, `learning.tensors.one_thread`, because only modules that train with it import it.
+its own setting, `learning.tensors.one_thread`, because only modules that train with torch import
+it.
 
-**How numbers are written.** For people, with three significant digits, which are enough to read; a
-tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers
-that are compared get as many digits as it takes to tell them apart. `assets/numbers.js` writes the
-same texts in the browser; `metrics.tables.format_score` writes scores, whose columns have a fixed
-number of decimals.
+**How numbers are written.** For people, numbers have three significant digits, which are enough to
+read. A tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two
+numbers that are compared get as many digits as it takes to tell them apart. `assets/numbers.js`
+writes the same texts in the browser; `metrics.tables.format_score` writes scores, whose columns
+have a fixed number of decimals.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ LEAST_POWER = -4
 FIRST_LARGE_POWER = 6
 # numbers that differ by no more than this, relative to the larger one, are written alike
 SAME = 1e-9
-NO_SHARE = 1e-12  # a share that is so near to 0 or 1 is written as 0 or 1
+NO_SHARE = 1e-12  # a share that is this near to 0 or 1 is written as 0 or 1
 MOST_EXTRA = 12  # digits that are added to tell two numbers apart
 NUMBERS_AT_ONCE = 2**20  # float64 numbers of a block: 8 MB
 # The environment of a worker process: numpy, scipy and torch read it when they are loaded.
@@ -123,7 +124,7 @@ def flush_entries(
     [[0.0, 0.1]]
 
     `products` (n, m): states @ A, as computed. `states` (n, k). `magnitudes` (k, m): |A|. `bounds`:
-    called once, if the first condition of the rule holds for an entry. Returns the bounds of the
+    called once, if the first condition of the rule holds for an entry. It returns the bounds of the
     errors of the states, shape (n, k), and of A, shape (k, m). Without it, the first condition
     decides.
     """
@@ -157,7 +158,7 @@ def _cancelled(
     long = max(1, NUMBERS_AT_ONCE // max(states.shape[1], 1))
     for start in range(0, len(products), high):
         block = products[start : start + high]
-        # Skip exact zeros: over a large alphabet, most entries are.
+        # Skip exact zeros: over a large alphabet, most entries are zero.
         rows, columns = np.nonzero(
             (np.abs(block) <= size[start : start + high, None] * largest) & (block != 0)
         )
@@ -177,9 +178,9 @@ def has_vanishing_states(
 ) -> bool:
     """Return whether the first condition of the rule holds for a state of a prefix tree.
 
-    `states` (num_nodes, k): the state of each node: its parent's, times A_σ. `parent` and `symbol`
-    (num_nodes,): as in `trie.Trie`: a parent comes before its children, and the first node is the
-    root. `magnitudes` (num_symbols, k, k): |A_σ|.
+    `states` (num_nodes, k): the state of each node, which is its parent's times A_σ. `parent` and
+    `symbol` (num_nodes,): as in `trie.Trie`, where a parent comes before its children, and the
+    first node is the root. `magnitudes` (num_symbols, k, k): |A_σ|.
     """
     size = sizes(states)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -275,7 +276,7 @@ def on_one_thread(function: Callable[P, R]) -> Callable[P, R]:
 def _controller() -> ThreadpoolController:
     """Return the process's controller.
 
-    Finding the libraries takes milliseconds, and they must be loaded by then.
+    Finding the libraries takes milliseconds, and they must already be loaded.
     """
     return ThreadpoolController()
 
@@ -321,8 +322,8 @@ def format_significant(value: float | None, digits: int = 3) -> str:
 
 
 def format_share(share: float, decimals: int = 1) -> str:
-    """Write a share as a percentage; one that would look like none or all, and is not, as "<0.1%"
-    or ">99.9%".
+    """Write a share as a percentage. A share that would look like none or all, but is neither, is
+    written as "<0.1%" or ">99.9%".
 
     >>> (
     ...     format_share(0.758),
@@ -362,7 +363,7 @@ def told_apart(
 
     Numbers that are equal up to rounding have equal texts.
 
-    `write`: writes a number with so many digits more than usual.
+    `write`: writes a number with a given number of digits more than usual.
 
     >>> format_apart(1.0, 0.99996), format_apart(0.005, 0.005), format_apart(0.3, 0.1 + 0.2)
     (('1', '0.99996'), ('0.005', '0.005'), ('0.3', '0.3'))

@@ -29,7 +29,7 @@ with widgets.errors_as_messages():
             *LOOKED_AT.values(),
             "Files",
         ],
-        # that of a lesson's step
+        # the part that a lesson's step shows
         default=next(
             (title for key, title in LOOKED_AT.items() if open_lesson.draws_alone(key)), None
         ),

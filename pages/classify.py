@@ -1,4 +1,4 @@
-"""Classify page: a model for each label, and Bayes' rule; linear and nonlinear side by side."""
+"""Classify page: a model for each label, and Bayes' rule; linear next to nonlinear models."""
 
 from pages.shared import sidebar, widgets
 from pages.views import classify as view

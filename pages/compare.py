@@ -10,13 +10,14 @@ from pages.views import compare as view
 
 context = page_context(
     "Compare",
-    "Every learner at every rank on the same strings, with a uniform model, an n-gram and, if it "
-    "is known, the true model. "
-    "A model that does not beat the n-gram has learned little.",
+    "Here, every learner is compared at every rank on the same strings, with a uniform model, an "
+    "n-gram and, if it is known, the true model. A model that does not beat the n-gram has learned "
+    "little.",
 )
 verdict = st.container(key="compare.verdict")
 references = context.reference_scores
-# These parts change in length. In containers of their own, they do not move the results.
+# These parts change in length. Because they have containers of their own, they do not move the
+# results.
 with st.container():
     shown_runs = view.side_by_side(context.recipe)
 pinned_pair = st.container(key="compare.pinned_pair")

@@ -9,7 +9,7 @@ from pages.views import data as view
 
 context = page_context(
     "Data",
-    "A sample $S$ of strings over an alphabet $\\Sigma$. Models are learned from the "
+    "This is a sample $S$ of strings over an alphabet $\\Sigma$. Models are learned from the "
     "training strings only; validation strings are "
     "for choices, such as the rank, and test strings for the scores.",
 )
@@ -19,7 +19,7 @@ view.own_strings(
     and open_lesson.leaves_open("own_strings")
 )
 data = context.data
-with st.container():  # so that the table and the charts keep their places whatever is above them
+with st.container():  # so the table and the charts keep their places whatever is above them
     widgets.notes(*map(as_controls, data.notes))
     view.overview(recipe.data, data)
 view.strings(context.matrix_recipe, data.train)

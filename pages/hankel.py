@@ -12,9 +12,9 @@ from pages.views import hankel as view
 
 context = page_context(
     "The Hankel matrix",
-    "A row for each prefix $u$, a column for each suffix $v$, and in each cell how often the "
-    "string $uv$ was seen; λ is the empty "
-    "string. The rank is the number of states that a weighted automaton needs.",
+    "The matrix has a row for each prefix $u$, a column for each suffix $v$, and in each cell how "
+    "often the string $uv$ was seen; λ is the empty string. The rank is the number of states that "
+    "a weighted automaton needs.",
 )
 st.markdown(formulas.matrix_sentence(context.matrix_recipe))
 widgets.notes(*basis_notes(context.hankel, context.matrix_recipe))

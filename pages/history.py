@@ -8,7 +8,7 @@ from pages.views import history as view
 sidebar.page_recipe(
     "History",
     "Every run is listed here with its recipe, its scores and how it ended. Find a run, open it, "
-    "compare two, or take it to another lab.",
+    "take it to another lab, or compare two runs.",
 )
 view.stop_if_off()
 with widgets.errors_as_messages():

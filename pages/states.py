@@ -1,4 +1,4 @@
-"""States page: shows a string's way from state to state, prefixes' states, two pinned models'
+"""States page: shows a string's path from state to state, prefixes' states, two pinned models'
 states together, and a linear automaton as a graph.
 """
 

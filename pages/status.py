@@ -3,6 +3,8 @@
 from pages.shared import sidebar
 from pages.views import status as view
 
-sidebar.page_recipe("Status", "What this server is doing now: for a teacher, while a class works.")
+sidebar.page_recipe(
+    "Status", "This page shows a teacher what the server is doing now, while a class works."
+)
 view.stop_if_not_allowed()
 view.board()

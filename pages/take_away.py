@@ -11,7 +11,7 @@ from pages.views import take_away as view
 recipe = sidebar.page_recipe(
     "Take away",
     "What you made here is yours: files that repeat the experiment without this server, on any "
-    "computer with the lab's library. Script and notebook say how to install it.",
+    "computer with the lab's library. The script and the notebook say how to install it.",
 )
 name, run_recipe = view.chosen_run(recipe)
 

@@ -11,7 +11,7 @@ from pages.views import train as view
 context = page_context(
     "Train",
     "A learner makes an automaton with $k$ states from the Hankel matrix, or from the strings "
-    "themselves. Test strings, which it has not seen, show how good the automaton is.",
+    "themselves. Test strings, which the learner has not seen, show how good the automaton is.",
 )
 recipe = context.recipe
 view.heading(recipe)

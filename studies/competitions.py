@@ -543,8 +543,8 @@ def page(results: Sequence[ProblemResult]) -> str:
     """
     parts = [
         "# Records",
-        "What `nlwfa compete` reached on the problems of two competitions, compared with published "
-        "figures. Each model was learned and "
+        "This page compares what `nlwfa compete` reached on the problems of two competitions "
+        "with published figures. Each model was learned and "
         "chosen from the problem's training strings alone. *Minutes* are the wall time and "
         "the processor time of the search. Rows "
         "may differ in budget and version; problems that are not listed have not been run.",
@@ -582,7 +582,7 @@ def _explanation(name: str, results: Sequence[ProblemResult]) -> str:
             "strings, which no model here does; *Sp2Learn, hindsight* is the best of many "
             "runs on the test strings. Published "
             "perplexities have three decimals, so their ratios are exact to about 0.00005 at "
-            "best. *States* counts those of all "
+            "best. *States* counts the states of all "
             "components of a mixture, which is one automaton."
         )
     text = (
@@ -592,8 +592,8 @@ def _explanation(name: str, results: Sequence[ProblemResult]) -> str:
         "n-gram whose order was chosen with "
         "hindsight, on the public prefixes. The columns *private* are scores on other "
         "prefixes, and don't count for our place. A "
-        "mixture with an n-gram or an LSTM, or one by symbol, is not an automaton. N-grams "
-        "count as no states, an LSTM's units as "
+        "mixture with an n-gram or an LSTM, or a mixture by symbol, is not an automaton. "
+        "N-grams count as no states, and an LSTM's units count as "
         "states."
     )
     return text + UNUSUAL_TARGETS if any(one.problem == 14 for one in results) else text

@@ -1300,17 +1300,17 @@ class Explore {
   reasons() {
     const { material, state } = this;
     const blocks = material.ladder.isNested
-      ? "Sorted by how many brackets are open, H falls into blocks."
-      : "Sorted by what can follow, similar rows of H stand together.";
+      ? "If its rows and columns are sorted by how many brackets are open, H falls into blocks."
+      : "If the rows of H are sorted by what can follow, similar rows stand together.";
     const rank = rankOf(state.linear, state);
     const patterns = rank === 1 ? "a multiple of one pattern" : `a sum of ${rank} patterns`;
     const linear =
       state.linear === "SP"
-        ? "those of the largest singular values, which describe what is frequent. " +
+        ? "namely those of the largest singular values, which describe what is frequent. " +
           (material.ladder.isNested
             ? "A row that needs any other pattern becomes exactly 0: it is lost, whatever follows."
             : "Any other patterns in a row are lost.")
-        : "chosen by EM so that the training strings are likely. No weight is below 0, so no row is lost: rows that " +
+        : "chosen by EM to make the training strings likely. No weight is below 0, so no row is lost: rows that " +
           "would need other patterns are blurred into the existing ones.";
     return [
       html("h2", `What ${bothStates([rank, state.rank])} can tell apart`),
@@ -1318,15 +1318,15 @@ class Explore {
       html("p", `${blocks} In a linear model each row is ${patterns}, ${linear}`),
       html(
         "p",
-        "With a curve (tanh) a row need not be a sum of patterns: several kinds of beginnings share the same few numbers, " +
+        "With a curve (tanh) a row need not be a sum of patterns. Several kinds of beginnings share the same few numbers, " +
           "and rare ones keep some weight, blurred. Where there are enough states for all that was seen, a curve gains " +
-          "nothing, and it may cost: a nonlinear model is harder to train.",
+          "nothing, and may do harm: a nonlinear model is harder to train.",
       ),
       html(
         "p",
-        "How a model is trained is another choice, its objective: from the matrix it is fitted to the numbers in H, by " +
-          "likelihood to the training strings themselves, none of which may then have weight 0. To see what the curve " +
-          "alone changes, train both lanes in the same way.",
+        "How a model is trained is another choice: its objective. A model trained from the matrix is fitted to the numbers in H. " +
+          "A model trained by likelihood is fitted to the training strings themselves, and then none of them can have weight 0. " +
+          "To see what the curve alone changes, train both lanes in the same way.",
       ),
     ];
   }
@@ -1362,8 +1362,8 @@ class Explore {
       html(
         "p",
         (material.hasTruth ? "TV: total variation over the distinct test strings, from 0 (the truth) to 1 (nothing in common). " : "") +
-          "WER: word error rate. Bits: bits per symbol. WER and bits also count the end of a string. ±: how far other test " +
-          "strings may move a score (95%). Weight 0, below 0: how many test strings have such a weight.",
+          "WER: word error rate. Bits: bits per symbol. WER and bits also count the end of a string. ±: how much other test " +
+          "strings may change a score (95%). Weight 0, below 0: how many test strings have such a weight.",
       ),
       list,
     ];

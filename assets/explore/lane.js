@@ -281,7 +281,7 @@ class Lane {
     this.note.hidden = isKnown || !(isOffered || isTraining);
     this.note.textContent =
       ranks.length && !isTraining && material.isTimed
-        ? `It takes ${material.timeOf(learner, ranks)}, and each is drawn as soon as it is trained.`
+        ? `Training takes ${material.timeOf(learner, ranks)}, and each model is drawn as soon as it is trained.`
         : "Each model is drawn as soon as it is trained.";
     if (hadFocus && !this.quit.hidden) this.quit.focus();
   }
@@ -292,7 +292,7 @@ class Lane {
     if (this.learner === "SP")
       return material.linear.why || `Ranks above ${material.linear.scores.length} are not drawn here.`;
     if (isKnown) return entry?.why ?? "";
-    if (failed) return `The training failed: ${failed}`;
+    if (failed) return `Training failed: ${failed}`;
     const isLinear = LINEAR.includes(this.learner);
     const [name, way] = isLinear
       ? [`A ${this.learner}`, ""]
@@ -337,9 +337,9 @@ class Lane {
     const { k } = lane.model;
     const best = material.bestError(k);
     const said =
-      `How far the matrix is off, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: ` +
-      "Ĥ is the weight that the model gives each cell's string.";
-    return best === null ? said : `${said} The best matrix of rank ${k}, from the SVD alone: ${written(best)}.`;
+      `How far off the matrix is, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: ` +
+      "Each cell of Ĥ is the weight that the model gives the cell's string.";
+    return best === null ? said : `${said} For the best matrix of rank ${k}, from the SVD alone, it is ${written(best)}.`;
   }
 
   // How the network was trained: the loss of each stage by epoch, and how it ended. Of stages with

@@ -2,7 +2,7 @@
 Your own data, from a CSV file
 ==============================
 
-A file of sentences and counts becomes an automaton, and the automaton says what follows.
+A file of sentences and counts becomes an automaton, and the automaton predicts what follows.
 """
 
 from pathlib import Path

@@ -21,7 +21,7 @@
 - `recipe_options`: options made from the fields of a recipe.
 - `text`: results as text for a terminal.
 - `terminal`: what a command prints: its output, notes and errors, and exit codes.
-- `running`: a progress bar, and stopping with Ctrl-C, for commands that take long.
+- `running`: a progress bar, and stopping with Ctrl-C, for commands that take a long time.
 - `inputs`, `outputs`: reads strings and models; writes files, and checks that it may.
 
 A command's module is imported when the command is used, and numerical libraries when it runs, so

@@ -207,8 +207,8 @@ def _read_test(
 def _read_train(
     files: Mapping[str, Path], reading: Reading, symbols: Symbols, table: Path | None
 ) -> dict[str, Sample]:
-    """Read the strings of each label, perhaps of one table. With a symbol for the unknown, what is
-    known is what is frequent in the strings of all labels together.
+    """Read the strings of each label, perhaps of one table. With a symbol for the unknown, the
+    known symbols are those that are frequent in the strings of all labels together.
     """
     from ..experiment.notes import mapped_notes
 

@@ -41,7 +41,8 @@ def compete(
         int | None,
         typer.Option(
             help="States of a model, summed over all parts of a mixture; by default "
-            f"{MAX_STATES} for PAutomaC, and twice as many for SPiCe, where two LSTMs may be in it."
+            f"{MAX_STATES} for PAutomaC, and twice as many for SPiCe, where a mixture may have "
+            "two LSTMs."
         ),
     ] = None,
     threads: Annotated[
@@ -61,7 +62,7 @@ def compete(
     """Learn a model for each problem of a competition, and compare its score with published ones.
 
     Choices are made from the training strings alone. Each result is saved as soon as the problem is
-    done. If it is stopped, run the command again to do the missing problems. A problem that has a
+    done. If the command is stopped, run it again to do the missing problems. A problem that has a
     result is not run again, even with a different time: to run it again, delete its file. The
     command needs a checkout of the repository.
     """

@@ -205,10 +205,9 @@ def sample(
 
 def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
     """Write strings with counts as CSV that `sources.string_files.read_strings` reads back; the
-    header
-    says what a symbol is.
+    header states what a symbol is.
 
-    This is data and no table for people, so its strings are exact, without the marks of
+    This is data, not a table for people, so its strings are exact, without the marks of
     `metrics.tables.csv_text`.
     """
     from ..strings.words import LAMBDA

@@ -209,8 +209,8 @@ def notes_on_unknown(
     path: Path, sample: Sample, alphabet: Alphabet, role: str = "test"
 ) -> tuple[str, ...]:
     """Make a note on strings with symbols outside `alphabet`, whose weight is 0, or which are read
-    as its symbol for the unknown. Raises RecipeError if all strings have some or, with such a
-    symbol, if they have no others.
+    as its symbol for the unknown. Raises RecipeError if all strings have such symbols or, with a
+    symbol for the unknown, if they have no others.
 
     The strings are over an alphabet that begins with the symbols of `alphabet`.
     """

@@ -113,7 +113,8 @@ def fit(
     minutes: Annotated[
         float | None,
         typer.Option(
-            help=f"Minutes that a preset may use, by default {MINUTES:g}; fewer if more don't help."
+            help=f"Minutes that a preset may use, by default {MINUTES:g}; it takes fewer if more "
+            "don't help."
         ),
     ] = None,
     with_ngrams: Annotated[

@@ -93,8 +93,8 @@ def _holds_model(directory: Path) -> bool:
 
 
 def check_new_file(path: Path | None, force: bool, used: Iterable[Path | None] = ()) -> None:
-    """Raise RecipeError if a file would be replaced without `force`, or at all if it is part of a
-    model or one of those in `used`.
+    """Raise RecipeError if a file would be replaced without `force`, or if it is part of a model or
+    one of the files in `used`, even with `force`.
 
     Devices and pipes can be written to at any time.
 

@@ -114,8 +114,8 @@ def _read_prefixes(
     """Read prefixes for a model over `alphabet`, with notes.
 
     Raises RecipeError if a symbol is not in that alphabet, which has none for the unknown; or if it
-    has one, and symbols are the numbers of SPiCe, because targets and rankings then have numbers,
-    too.
+    has one, and symbols are the numbers of SPiCe, because targets and rankings then also have
+    numbers.
     """
     from ..sources.spice import read_prefixes
 

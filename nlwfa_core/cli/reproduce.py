@@ -69,7 +69,7 @@ def reproduce(
     """Run one of the paper's experiments, with several ways of training and with controls, and
     write a page of results.
 
-    Each run is saved as soon as it has finished. If it is stopped, run the command again to do the
+    Each run is saved as soon as it has finished. If the command is stopped, run it again to do the
     missing runs and rewrite the page. If a run fails, the page has the other runs, and the exit
     code is 1. The command needs a checkout of the repository.
     """

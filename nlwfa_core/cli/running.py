@@ -1,5 +1,5 @@
-"""Helpers for commands that take long: a progress bar on terminals, stopping with Ctrl-C, and
-memory use.
+"""Helpers for commands that take a long time: a progress bar on terminals, stopping with Ctrl-C,
+and memory use.
 """
 
 from __future__ import annotations

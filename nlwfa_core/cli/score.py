@@ -265,7 +265,7 @@ def _unknown_to(
     path: Path, saved: ModelFile, first: ModelFile, test_set: TestSet
 ) -> tuple[str, ...]:
     """State which symbols a second model does not know, if its alphabet differs from the first
-    one's, whose notes say it.
+    model's, for which the notes state this already.
     """
     from ..experiment.notes import mapped_notes, unknown_notes
     from ..models.unseen import extended
@@ -311,7 +311,7 @@ def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[st
 def _distance(first: AnyModel, second: AnyModel) -> dict[str, Any] | None:
     """Compare two linear models over all strings; None if one is not linear.
 
-    "reason" says what could not be computed.
+    "reason" states what could not be computed.
     """
     from ..models.algebra import counterexample, distance
 
@@ -339,7 +339,7 @@ def _distance(first: AnyModel, second: AnyModel) -> dict[str, Any] | None:
 
 def _distance_in_words(known: dict[str, Any] | None) -> str:
     if known is None:
-        return "over all strings: not computed, which needs two linear models"
+        return "over all strings: not computed, because this needs two linear models"
     if known["equivalent"] is None:
         return f"over all strings: not computed: {known['reason']}"
     if known["equivalent"]:

@@ -79,9 +79,9 @@ def sweep(
     """Run every combination of rank, learner, statistic, transform, sample size and seed that a
     file lists.
 
-    Each run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv. If it is
-    stopped, run the command again to do the missing runs. If a run fails, the others continue, and
-    the exit code is 1. The sweep's file can also name your own files, by "train", "test",
+    Each run is saved as soon as it has finished, with its row in OUT/sweeps/NAME.csv. If the
+    command is stopped, run it again to do the missing runs. If a run fails, the others continue,
+    and the exit code is 1. The sweep's file can also name your own files, by "train", "test",
     "solution", "true_model", "prefixes" and "targets".
     """
     from ..experiment.sweep_table import SweepTable, settings_in_words
@@ -150,7 +150,7 @@ class _EndedRuns:
     folders: RunFolders
     table: SweepTable
     number: int = 0
-    unfinished: int = 0  # with a training that is not finished
+    unfinished: int = 0  # whose training is not finished
     failures: dict[str, str] = field(default_factory=dict)  # key -> why
     warnings: Counter[str] = field(default_factory=Counter)
 
@@ -188,7 +188,7 @@ class _EndedRuns:
             ]
         if self.unfinished:
             notes.append(
-                f"{plural(self.unfinished, 'run')}: the training is not finished: see the column "
+                f"{plural(self.unfinished, 'run')}: the training is not finished; see the column "
                 f"training of {path}"
             )
         notes += [

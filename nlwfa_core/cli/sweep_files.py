@@ -49,9 +49,9 @@ def read_sweep(
 
     `content`: the content of the sweep's file. `folder`: the folder of that file, to which the
     paths in the file are relative. `options`: key of `FIELDS` -> path of a file, which replaces the
-    path in the sweep's file. `reading`: how the strings are read: what it has chosen replaces
-    `format` in the sweep's file, and fields of its base recipe. `shelf`: the place where files are
-    stored under their hashes.
+    path in the sweep's file. `reading`: how the strings are read; what it sets replaces `format` in
+    the sweep's file, and fields of its base recipe. `shelf`: the place where files are stored under
+    their hashes.
 
     Returns the sweep as JSON that names the files by their hashes, and for each file a sentence on
     how it was read.

@@ -106,7 +106,7 @@ def execute(app: typer.Typer, arguments: Sequence[str] | None) -> int:
         return 0
     except MemoryError as error:
         return _fail(sentence_of(error))
-    except OSError as error:  # of a path that no file can have, of a disk that fails, …
+    except OSError as error:  # for a path that no file can have, for a disk that fails, …
         path = "" if error.filename is None else f" {str(error.filename)[:MAX_PATH]}"
         return _fail(f"can't use{path}: {error.strerror or error}")
 
@@ -163,8 +163,8 @@ def _print(output: Output) -> None:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print notes on stderr at once: a command that takes long says how it read its files before it
-    computes.
+    """Print notes on stderr at once: a command that takes a long time reports how it read its files
+    before it computes.
     """
     for note in notes:
         print(_one_line(note), file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
 """Write results as text for a terminal: fits, scores, next symbols.
 
-Each score in bits says so, or names the logarithm's base.
+Each score in bits is labelled as such, or the logarithm's base is named.
 """
 
 from __future__ import annotations

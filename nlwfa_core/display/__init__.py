@@ -1,7 +1,7 @@
 """The lab's displays, without Streamlit: the pages import this package for everything that is seen
 and is not a widget. What a component of the browser draws (`lens`, `walk`, `panels`, `explore`,
 `autoencoder`, `story`) is only prepared here: the drawing, and what follows a pointer or a choice
-at once, is in `assets`, in the folder of that name (`network`, for the auto-encoder).
+at once, are in `assets`, in the folder of that name (`network`, for the auto-encoder).
 
 - `palette`: the colours, dashes and markers of models.
 - `string_labels`: labels and counts of strings.

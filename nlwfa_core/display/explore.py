@@ -55,7 +55,7 @@ LINEAR = (HANKEL_LEARNERS[0], PFA.name())  # fitted to the matrix, and by likeli
 MAX_RANK = 20  # of the linear models that are sent together, and of the networks that are drawn
 HANKEL_RANKS = range(1, 13)  # of the shipped networks that are trained from the matrix
 LIKELIHOOD_RANKS = range(1, 9)  # of those that are trained by likelihood
-OTHER_SEEDS = 2  # with which a network is trained again, to see whether they agree
+OTHER_SEEDS = 2  # further seeds with which a network is trained, to see whether the results agree
 # How an address, and a lesson's step, set the picture apart from the recipe: the linear model, if
 # not the first of LINEAR; its rank, while the lanes are unlinked; the string that is followed; the
 # order of H's rows and columns, if not by state; H − Ĥ instead of Ĥ; where states lie; and the
@@ -92,12 +92,12 @@ PARTS = (
 )
 PFA_STARTS = 8  # of EM, for the shipped linear models by likelihood
 MOST_POINTS = 60  # of a loss curve
-MOST_NUMBERS = 50_000  # in the transitions that are sent of one model
+MOST_NUMBERS = 50_000  # in the transitions of one model that are sent
 MOST_STRINGS = 40
 MOST_TESTED = 20_000  # symbols of the test strings that are sent
 MOST_GROUPS = 6
 MAX_NAME = 12  # characters of a group's name, unless two would be the same
-# of networks that the browser can compute
+# the readings of networks that the browser can compute
 BROWSER_READINGS = (StringReading(), ConditionalReading("softmax", normalised=True))
 NESTED = "brackets open"
 THREE_NESTED: Word = (dyck.OPEN,) * 3 + (dyck.CLOSE,) * 3
@@ -144,7 +144,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         - "linear": of SP: "model", a linear model, or None; "why" there is none; "scores", one for
           each rank from 1; "most", the highest rank of `further_payload`
         - "costs": objective -> learner -> about how many seconds the training of one rank up to 4
-          takes, and of a higher one; without networks that would not be drawn
+          takes, and that of a higher rank; without networks that would not be drawn
         - "grown": the highest rank of networks by likelihood that go on from one with a state less
         - "otherSeeds": with how many further seeds a network is trained, to see whether they agree
         - "truth": what is known about the strings, see `_truth`
@@ -240,7 +240,7 @@ def seeds_payload(
 def influences_of_runs(
     results: Mapping[str, Mapping[int, Result]], test: TestSet
 ) -> dict[str, dict[int, FloatArray]]:
-    """Compute what `margins_payload` needs of finished runs of `NETWORKS` and of `PFA`.
+    """Compute what `margins_payload` needs from finished runs of `NETWORKS` and of `PFA`.
 
     Returns
     -------
@@ -269,8 +269,8 @@ def margins_payload(
     data: Data,
     further: int | None = None,
 ) -> dict[str, Any]:
-    """Compute how sure the scores of finished runs are, from `influences_of_runs`, and those of SP
-    at the ranks that are sent together, or at a `further` one alone. Without a run, nothing is
+    """Compute how certain the scores of finished runs are, from `influences_of_runs`, and those of
+    SP at the ranks that are sent together, or at a `further` one alone. Without a run, nothing is
     computed, so new strings need not wait.
 
     Returns
@@ -337,9 +337,9 @@ def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:
 
 def _costs(train: Sample, hankel: HankelMatrix) -> dict[str, Any]:
     """Estimate the seconds of processor time that a rank takes, "costs" and "grown" of
-    `explore_payload`: by likelihood from the number of prefixes or, for networks without a
-    Gauss–Newton matrix, from how much they compute; from the matrix, by the default optimisers,
-    from its size and the number of symbols.
+    `explore_payload`: for training by likelihood, from the number of prefixes or, for networks
+    without a Gauss–Newton matrix, from how much they compute; for training from the matrix by the
+    default optimisers, from its size and the number of symbols.
 
     The laws are those of rough fits to what Dyck words, Tomita's languages, verbs and samples of
     automata took on one processor core, with 60 to 2,000 strings: by likelihood they are right
@@ -612,8 +612,8 @@ def _truth(data: Data, prefixes: Words) -> dict[str, Any]:
 
     "kind" is "brackets" (with the probabilities "split" and "wrap"), "linear" (with "model", a
     linear model) or "shares": then "next" has, for each prefix, the shares of what follows in the
-    test strings, symbol -> share (the end is "end"), None if no test string begins so, and "seen",
-    how many do. "name" says what it is, and "scores" are those of the true model.
+    test strings, symbol -> share (the end is "end"), None if no test string begins with the prefix,
+    and "seen", how many do. "name" says what it is, and "scores" are those of the true model.
     """
     model = data.true_model
     if model is not None:

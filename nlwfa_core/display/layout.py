@@ -274,7 +274,7 @@ def _curve(start: FloatArray, end: FloatArray, two_way: bool, middle: FloatArray
 
 def loops_above(place: FloatArray, middle: FloatArray) -> bool:
     """Return whether a state's loop is drawn above it, away from the other rows; otherwise it is at
-    the right, beside the captions.
+    the right, next to the captions.
 
     `place`, `middle`: the centres of the state and of all states, shape (2,).
     """

@@ -6,8 +6,8 @@ only the first are sent. They are the most frequent ones, and their part of Ĥ i
 matrix.
 
 Rows and columns can be ordered by state. A matrix often consists of parts that share no row and no
-column, one for each state that can be told by what is possible at all, such as the number of open
-brackets. If it does not, its rows are grouped by the directions of their rows of L.
+column, one for each state that is determined by which strings are possible at all, such as the
+number of open brackets. If it does not, its rows are grouped by the directions of their rows of L.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .walk import group_states
 LONGEST_NAME = 3  # characters of a symbol in the title of its block
 MAX_SIDE = 100
 MOST_GROUPS = 6  # of rows that are grouped by direction
-MOSTLY = 0.9  # a matrix with one part that has more of its rows does not fall into parts
+MOSTLY = 0.9  # if one part has a larger share of the rows, a matrix does not fall into parts
 
 
 @dataclass(frozen=True, eq=False)

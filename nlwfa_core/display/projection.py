@@ -172,8 +172,8 @@ class Alignment:
     target: FloatArray
     moved: FloatArray
     scale: float  # the factor by which B's points were multiplied
-    # share of the variance of A's points that B's points do not explain: 0 if they coincide, 1 if B
-    # says nothing about A
+    # share of the variance of A's points that B's points do not explain: 0 if they coincide, 1 if
+    # B's points explain none of it
     residual: float
 
 

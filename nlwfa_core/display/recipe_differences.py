@@ -122,7 +122,7 @@ def run_table(outcomes: Mapping[str, Outcome], metric: str, all_options: bool = 
 
     `metric`: the score by which the runs are ordered: one of `metrics.score_table.RANK_METRICS` or
     of `CRITERIA` there.
-    `all_options`: whether to show options that are the same in all runs, too.
+    `all_options`: whether to also show options that are the same in all runs.
     """
     order = ranking(outcomes, metric)
     ordered = [outcomes[name] for name in order]

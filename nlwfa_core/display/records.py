@@ -60,7 +60,7 @@ def read_problems(path: Path) -> tuple[Problem, ...]:
 
 
 def problem_of(recipe: DataRecipe, problems: Iterable[Problem]) -> Problem | None:
-    """Return the problem whose files a recipe scores on; None if it is none of these."""
+    """Return the problem whose files a recipe scores on; None if there is no such problem."""
     if recipe.source != "upload":
         return None
     pairs = {

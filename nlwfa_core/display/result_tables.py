@@ -179,12 +179,12 @@ def mixed(models: Mapping[str, Model], data: Data, level: str) -> Mixture:
 def influence_table(
     names: Sequence[str], mixture: Mixture, word: Word, alphabet: Alphabet
 ) -> Table:
-    """Tabulate who says what after a prefix, and with what weight: one row for each model, and the
-    last for the mixture.
+    """Tabulate what each model predicts after a prefix, and with what weight: one row for each
+    model, and the last for the mixture.
 
-    Columns: model; its weight in the mixture; its share in what the mixture says after the prefix;
-    the symbol that it says is the likeliest next one, and how probable; and how much it adds to the
-    mixture's likeliest symbol.
+    Columns: model; its weight in the mixture; its share in what the mixture predicts after the
+    prefix; the symbol that it predicts as the likeliest next one, and how probable this is; and how
+    much it adds to the mixture's likeliest symbol.
     """
     trie = Trie.of(Words.of([word]), mixture.num_symbols)
     node = trie.ends
@@ -354,7 +354,7 @@ def verdicts(
     """Write sentences about models that are beaten by WER: by a baseline, by an HMM or RNN, or,
     nonlinear ones, by SP.
 
-    With too few test strings for an interval, a sentence says so instead.
+    With too few test strings for an interval, a sentence states that instead.
 
     `rows`: model -> its scores on the same test strings. `is_level`: given two names from `rows`,
     says whether these test strings leave open which of the two has the lower WER (see

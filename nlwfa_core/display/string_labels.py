@@ -48,7 +48,7 @@ def word_endings(words: Words, alphabet: Alphabet, most: int) -> list[str]:
     characters, and at least one.
 
     Words that end in the same way get more symbols, up to `MAX_LABEL` characters, until their texts
-    differ, and then a number. Where the words of two prefixes end tells more than where they begin.
+    differ, and then a number. The ends of two prefixes' words tell more than their beginnings.
 
     >>> words = Words.of([(0, 1, 2, 3), (0, 2, 2, 3)])
     >>> word_endings(words, Alphabet(("home", "item", "cart", "leave")), 11)
@@ -166,7 +166,7 @@ def most_frequent(sample: Sample, number: int) -> Table:
 def shares_payload(sample: Sample, asked: str, is_over: bool) -> dict[str, Any] | None:
     """Return the shares of the strings of a small sample, shorter ones first, as bars. That of the
     string `asked` is missing until the question for it `is_over`. None if the sample has more than
-    `MOST_SHARES` different strings, or not this one.
+    `MOST_SHARES` different strings, or does not contain this one.
     """
     texts = word_labels(sample.words, sample.alphabet)
     if len(texts) > MOST_SHARES or asked not in texts:

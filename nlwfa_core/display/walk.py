@@ -1,9 +1,9 @@
 """Prepare the picture of a string that walks through an automaton: its graph, the state after each
-symbol, weights that go deeper.
+symbol, the weights of ever deeper strings.
 
 A linear model is drawn with its k states as they are, one drawing for each rank. A nonlinear model
 has no graph of its own, so the states of frequent prefixes are divided into groups by k-means
-(Lloyd 1982, from `scipy.cluster.vq`), and the groups are drawn: an arrow for a symbol leads to the
+(Lloyd 1982, from `scipy.cluster.vq`), and the groups are drawn. An arrow for a symbol leads to the
 groups of the prefixes that are one symbol longer. The initial state, before any symbol, is in no
 group: it has a circle of its own at the left, so a walk begins where the drawing does.
 
@@ -52,7 +52,7 @@ MAX_LINES = 3  # of an arrow's label
 MAX_NAME = 12  # characters of a symbol in a label
 MAX_KEYS = 8  # symbols with a key of their own
 MAX_EXAMPLES = 8  # prefixes that a group names
-# of the prefixes that go from a group to another: rarer transitions are not drawn
+# the share of a group's prefixes that go to another group: rarer transitions are not drawn
 SMALLEST_SHARE = 0.1
 _NUMBERS = ("nothing", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -504,8 +504,8 @@ def grouped_graph(
 
 
 def _shrinks(model: LearnedModel) -> bool:
-    """Return whether states get shorter as prefixes get less probable, so only a state's
-    direction says what follows.
+    """Return whether states get shorter as prefixes get less probable, so only a state's direction
+    shows what follows.
     """
     return not isinstance(model, RecurrentModel) and not (
         isinstance(model, NLWFA) and model.reading.is_chain

@@ -1,7 +1,7 @@
 """Describe an experiment as one small value, a recipe, and run it.
 
-A recipe says everything that a run depends on: where the strings come from, which Hankel matrix is
-estimated from them, how a model is learned, and how it is refined. Equal recipes give equal
+A recipe states everything that a run depends on: where the strings come from, which Hankel matrix
+is estimated from them, how a model is learned, and how it is refined. Equal recipes give equal
 results, so the recipe identifies its run in folders, queues and the history.
 
 - `recipe`: the recipe and its parts for data, matrix and learning; its fields under flat names, for

@@ -1,6 +1,6 @@
 """Classify strings: one model for each label, and Bayes' rule.
 
-A model of the strings of each label says how likely a string x is under that label, P(x | y); with
+A model of the strings of each label gives how likely a string x is under that label, P(x | y); with
 the share of each label, P(y | x) is P(x | y) P(y), divided by its sum over the labels. Nothing in
 training looks at the other labels: what is compared is models of strings, linear and nonlinear
 alike (Li, Rabusseau, Precup 2018, §6, name classification as what comes next).
@@ -237,7 +237,7 @@ class Confusion:
     labels: tuple[str, ...]
     counts: IntArray
     bits_per_string: float
-    right: Mapping[str, tuple[Sample, Any]]  # of each label: its strings, and which were right
+    right: Mapping[str, tuple[Sample, Any]]  # for each label, its strings and which were right
 
     @property
     def num_strings(self) -> int:
@@ -320,7 +320,7 @@ class Disagreement:
 
 @dataclass(frozen=True, eq=False)
 class ClassifierFit:
-    """A learned classifier, and what learning each label's model said."""
+    """A learned classifier, and the fit of each label's model."""
 
     classifier: Classifier
     fits: Mapping[str, Fit]

@@ -113,8 +113,8 @@ def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     `number`: the number of folds: at least 2, and at most the number of strings. `seed`: equal
     seeds give equal folds.
 
-    Returns for each fold, the training strings, which are those of all other folds, and the strings
-    of the fold, which are held out.
+    Returns, for each fold, the training strings, which are those of all other folds, and the
+    strings of the fold, which are held out.
 
     Raises RecipeError if the number of folds is out of range.
     """
@@ -192,7 +192,7 @@ def cross_validate(
         cache = FitCache()
         if recipe.learning.needs_hankel:
             hankel = build_hankel(train, recipe.hankel)
-            for one in recipes:  # all of them, before hours of training with the first
+            for one in recipes:  # all ranks, before hours of training with the first
                 check_rank(hankel, one.learning.rank)
             notes += (f"Fold {fold + 1}: {note}" for note in basis_notes(hankel, recipe.hankel))
         test = TestSet.of(held_out.words, held_out.alphabet, held_out.counts, true_model=true_model)

@@ -217,7 +217,8 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
     if rows:
         notes += rows.notes
         readings["upload_test"] = rows.reading
-        # it says which symbols there are; otherwise a model knows those of its training strings
+        # the true model determines which symbols there are; without it, a model knows those of its
+        # training strings
         if recipe.upload_model:
             sample = Sample(sample.words, sample.counts, rows.alphabet)
         check_some_known(rows.words, sample.alphabet)
@@ -259,8 +260,8 @@ def file_test_set(
     """Make the test set of a file's strings, with a solution, the true model, both or neither; see
     `TestSet.of`.
 
-    Raises RecipeError if the solution and the file have different lengths, or gives two equal
-    strings different probabilities: it then belongs to another file.
+    Raises RecipeError if the solution and the file have different lengths, or if the solution gives
+    two equal strings different probabilities: it then belongs to another file.
     """
     if solution is not None and len(solution) == len(file.words):
         first, string = distinct(file.words)
@@ -294,7 +295,7 @@ def reading_alone(field: str, data: bytes, format: str | Reading = "auto") -> st
         return model_reading(read_pautomac_model(data))
     if field == "upload_prefixes":
         return read_prefixes(data, format).reading
-    # the prefixes will say what symbols are called; until then, they may have any names
+    # the prefixes will determine what symbols are called; until then, they may have any names
     if field == "upload_targets":
         return targets_reading(read_targets(data, Alphabet.numbered(1)))
     return read_strings(data, format).reading

@@ -143,7 +143,7 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         """Compute minus the bits per symbol of the strings, with their ends; probabilities below
         `floor` are raised to it.
 
-        With `floor=0`, a single symbol that the model holds impossible makes the score −∞, and
+        With `floor=0`, a single symbol that the model considers impossible makes the score −∞, and
         scikit-learn warns.
         """
         check_is_fitted(self)

@@ -91,7 +91,7 @@ def training_keys(train: Sample) -> str | None:
     """Make a 32-bit key, as text, for each distinct training string, from which `key_notes` finds
     the test strings that are among them.
 
-    It says little about the strings themselves. None if there are more than `MOST_KEYS`, so a
+    It reveals little about the strings themselves. None if there are more than `MOST_KEYS`, so a
     model's file stays small.
     """
     if len(train.words) > MOST_KEYS:
@@ -164,8 +164,8 @@ def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, 
 
 
 def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tuple[str, ...]:
-    """State how many strings have symbols that an alphabet lacks, and reads as that for the
-    unknown; empty if none has.
+    """State how many strings have symbols that an alphabet lacks, and that are read as its symbol
+    for the unknown; empty if none has.
     """
     which = f"that are read as {alphabet.unknown!r}"
     return _notes_on_symbols(strings, _in_alphabet(strings, alphabet), role, which)
@@ -185,7 +185,7 @@ def symbol_for_unknown_notes(strings: Sample, train: Sample) -> tuple[str, ...]:
         )
     if _occurs(unknown, strings):
         return (
-            f"The training strings have {unknown!r} already: other symbols are read as it, too.",
+            f"The training strings have {unknown!r} already: other symbols are also read as it.",
         )
     return ()
 

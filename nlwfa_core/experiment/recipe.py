@@ -47,7 +47,7 @@ ContentHash = Annotated[str, StringConstraints(pattern=rf"^({SHA256.pattern})?$"
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 UPLOAD = {"source": ["upload"]}
-# The fields of all sources; each other one is for some sources.
+# The fields of all sources; every other field is for some sources only.
 OF_ALL_SOURCES = ("source", "num_strings", "num_validation", "num_test", "seed")
 
 
@@ -85,7 +85,7 @@ UNSEEN = {
 MOST_SYMBOLS = 1_000  # characters of a declared alphabet
 Symbols = Annotated[str, StringConstraints(max_length=MOST_SYMBOLS)]
 Unknown = Annotated[str, StringConstraints(max_length=40)]
-# The fields that say which symbols a model knows.
+# The fields that determine which symbols a model knows.
 SYMBOL_FIELDS = ("alphabet", "unseen", "unknown", "min_count")
 
 
@@ -118,8 +118,8 @@ class DataRecipe(Record):
         strings, a PAutomaC solution, and a PAutomaC model, which is the true model. Empty if there
         is no such file.
     upload_prefixes, upload_targets : str
-        For "upload": the SHA-256 of a file of prefixes, and of a file that says what followed each
-        of them. A recipe has both or neither.
+        For "upload": the SHA-256 of a file of prefixes, and of a file with what followed each of
+        them. A recipe has both or neither.
     upload_format, upload_encoding, upload_separator, upload_header : str
     upload_text_column, upload_count_column : str
     upload_case_column, upload_event_column, upload_order_column, upload_label : str
@@ -164,15 +164,15 @@ class DataRecipe(Record):
     num_validation: int = option(
         250,
         title="validation strings",
-        help="Number of strings to hold back for choices, such as a rank or an epoch; with 0, "
-        "these are trained on, too.",
+        help="Number of strings to hold back for choices, such as a rank or an epoch, at most a "
+        "fifth of uploaded ones; with 0, these are also trained on.",
         limit="generated_strings",
         ge=0,
     )
     num_test: int = option(
         250,
         title="test strings",
-        help="Number of strings to hold back for scores.",
+        help="Number of strings to hold back for scores, at most a fifth of uploaded ones.",
         limit="generated_strings",
         ge=1,
     )
@@ -438,7 +438,7 @@ class Recipe(Record):
         """Copy the recipe with another learner, and with boundary symbols if that learner needs
         them.
 
-        Options that the new learner has, too, keep their values, unless `rank` or `fields` have
+        Options that the new learner also has keep their values, unless `rank` or `fields` have
         others.
 
         Raises RecipeError if the learner or a field is unknown, or a value is not allowed.
@@ -468,8 +468,8 @@ DROPOUT_NEEDS = {"learner": NETWORK_LEARNERS, "transform": ("sqrt", "row")}
 
 
 def drops_states(learning: LearnerOptions, hankel: HankelRecipe) -> bool:
-    """Return whether a refinement can drop states: not those of a WFA, which SP learns from a
-    matrix without transform or boundary symbols.
+    """Return whether a refinement can drop states; it can't drop those of a WFA, which SP learns
+    from a matrix without transform or boundary symbols.
     """
     return learning.networks or hankel.transform != "none" or hankel.bounded
 
@@ -510,7 +510,7 @@ def _by_name() -> dict[str, tuple[str, Option]]:
     """List the fields of all records: flat name -> (part, field)."""
     by_part: dict[str, dict[str, Option]] = {}
     for part, kinds in PARTS.items():
-        # in the order of a learner that has most fields
+        # in the order of a learner that has the most fields
         declared = sorted(map(options_of, kinds), key=len, reverse=True)
         by_part[part] = {name: entry for each in declared for name, entry in each.items()}
     times = Counter(name for declared in by_part.values() for name in declared)
@@ -582,7 +582,8 @@ def with_fields(
     3
 
     `recipe`: its other fields keep their values, if they have an effect in the result. `values`:
-    values of fields that need not have an effect in the result, where they then count for nothing.
+    values of fields that need not have an effect in the result; if they have none, they are
+    ignored.
 
     Raises RecipeError if a field is unknown or has no effect in the result, or if its value is not
     allowed.

@@ -3,10 +3,10 @@ run that has ended.
 
 A run that failed also has a row, with its settings and the reason. The column `strings` has the
 number of strings that the recipe asks for (it is empty if it asks for all of a file), and
-`training_strings` the number that the model was learned from, which can be smaller: a file may have
-fewer strings, and some are set aside for validation and test. Numbers have full precision; ∞ is
-written as inf, and an unknown number is empty. With intervals, each score on the test strings has
-two more columns for the ends of its interval, such as `wer_low` and `wer_high` (see
+`training_strings` has the number that the model was learned from. This can be smaller: a file may
+have fewer strings, and some are set aside for validation and test. Numbers have full precision; ∞
+is written as inf, and an unknown number is empty. With intervals, each score on the test strings
+has two more columns for the ends of its interval, such as `wer_low` and `wer_high` (see
 `metrics.intervals`).
 """
 

@@ -37,8 +37,8 @@ from .recipe import (
 )
 from .results import Result
 
-MAX_POINTS = 200  # of a comparison, all of which a page shows
-MAX_SEEDS = 10  # of a comparison
+MAX_POINTS = 200  # in a comparison; a page shows all of them
+MAX_SEEDS = 10  # in a comparison
 MAX_FILE_BYTES = 2**20
 # What a comparison can have on its axis, and how the axis is labelled.
 AGAINST = {"rank": "rank k", "strings": "training strings"}
@@ -370,8 +370,8 @@ class Outcome:
 
     def selection(self, name: str) -> tuple[float, int] | None:
         """Return a score on the validation strings, or AIC or BIC, and the number of weights of 0,
-        which decides if the value is not finite. None if there are no such strings, or AIC and BIC
-        are undefined.
+        which decides between values that are not finite. None if there are no such strings, or AIC
+        and BIC are undefined.
         """
         if name in CRITERIA:
             one = self.criteria
@@ -409,7 +409,7 @@ class Place:
 
     `level` is the same for models that the score does not tell apart: how many values are not
     finite, the mean of the others and, if some are not finite, the mean number of outputs of
-    exactly 0. `tie_break` is the same of the bits per symbol, then the number of states.
+    exactly 0. `tie_break` is the same for the bits per symbol, then the number of states.
     """
 
     level: tuple[float, float, float]
@@ -441,7 +441,7 @@ def _without_rounding_error(value: float) -> float:
 
 
 class RankChoice(NamedTuple):
-    """The rank of a learner that is chosen."""
+    """The chosen rank of a learner."""
 
     rank: int
     scores: list[Scores]  # on the test strings, one for each seed

@@ -124,8 +124,7 @@ def score_file(
 
 def figure_files(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, bytes]:
     """Draw a run's Hankel matrix and its singular values (if there is a matrix), the weights of
-    ever deeper strings, and its loss curves (if there was a training), each as PDF, SVG
-    and PNG.
+    ever deeper strings, and its loss curves (if there was training), each as PDF, SVG and PNG.
     """
     return {
         f"{name}.{suffix}": content

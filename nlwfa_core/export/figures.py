@@ -1,7 +1,7 @@
 """Draw the figures of a run: the Hankel matrix, its singular values, the weights of ever deeper
 strings and the losses of training.
 
-The drawings are those of `nlwfa_core.plot`, which papers use, too.
+The drawings are those of `nlwfa_core.plot`, which papers also use.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class RunFigure:
 
 def run_figures(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, RunFigure]:
     """List the figures of a run by name: "hankel" and "singular-values" if there is a matrix,
-    "weights", and one for each measure of loss, such as "relative-loss", if there was a training.
+    "weights", and one for each measure of loss, such as "relative-loss", if there was training.
 
-    The rank and the linear model's loss are marked if the model was learned from the matrix. Beside
-    the weights of a nonlinear model are those of SP of the same rank, if there is a matrix of whole
-    strings.
+    The rank and the linear model's loss are marked if the model was learned from the matrix. Next
+    to the weights of a nonlinear model are those of SP of the same rank, if there is a matrix of
+    whole strings.
     """
     learning = result.recipe.learning
     linear = None
@@ -77,8 +77,8 @@ def run_figures(result: Result, data: Data, hankel: HankelMatrix | None) -> dict
 
 
 def linear_of_rank(result: Result, hankel: HankelMatrix | None) -> LearnedModel | None:
-    """Learn SP of a run's rank, to stand beside its model; None if this is the run's own model, or
-    the matrix does not allow it.
+    """Learn SP of a run's rank, to be shown next to its model; None if this is the run's own model,
+    or the matrix does not allow it.
     """
     learning = result.recipe.learning
     if hankel is None or not is_plain(hankel) or learning.learner == "SP":

@@ -113,6 +113,6 @@ def _table(linear: Mapping[int, Scores], results: ResultsByRank) -> bytes:
 
 
 def _way(result: Result) -> str:
-    """Return what a model was trained on: EM knows the likelihood alone."""
+    """Return what a model was trained on: EM uses the likelihood alone."""
     way: str = result.recipe.learning.fields().get("objective", "likelihood")
     return way

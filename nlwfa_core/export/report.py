@@ -77,7 +77,7 @@ def report(
         if value != NO_EFFECT
     }
     sizes = zip(("training strings", "validation strings", "test strings"), data.sizes, strict=True)
-    # of an upload, the recipe only says how many strings there may be
+    # for an upload, the recipe only says how many strings there may be
     options_used |= {title: f"{size}" for title, size in sizes if title in options_used}
     figures = {name: _picture(figure) for name, figure in run_figures(result, data, hankel).items()}
     matrix = [figures.pop(name) for name in ("hankel", "singular-values") if name in figures]
@@ -160,8 +160,8 @@ def _intervals(result: Result, data: Data) -> dict[str, str]:
     """Write the ends of the 95 % interval of each of the model's scores: field of `Scores` -> text,
     empty for a score without one.
 
-    There is none at all if the model's scores were computed over test strings other than these, or
-    over too few for an interval.
+    No interval is written if the model's scores were computed over test strings other than these,
+    or over too few for an interval.
     """
     known = {
         field: interval

@@ -29,7 +29,7 @@ MAX_DRAWN = 500  # states and transitions of a picture
 PER_LINE = 8  # symbols without weights in a line of a label
 MOST_NAMED = 10  # characters that a comment lists
 SIDES = {"right": 0, "above": 90, "left": 180, "below": 270}  # of a state -> degrees
-ROOM = 45.0  # degrees between two arrows at a state that are enough
+ROOM = 45.0  # enough degrees between two arrows at a state
 TIMES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)  # along an arrow, where its label may be
 ALONG = np.linspace(0.05, 0.95, 19)  # points of an arrow that a label should not hide
 # from a disc to the label of its loop, and from an arrow to its label
@@ -47,9 +47,9 @@ def tikz(
 ) -> str:
     r"""Write the graph as a `tikzpicture`, for a document with `\usetikzlibrary{automata}`.
 
-    Comments before it say what it needs, and how many weights are left out. All symbols between two
-    states share an arrow, which has the style `negative` (orange) if one of their weights is below
-    0. Initial and final weights of 0 have no arrow.
+    Comments before it state what it needs, and how many weights are left out. All symbols between
+    two states share an arrow, which has the style `negative` (orange) if one of their weights is
+    below 0. Initial and final weights of 0 have no arrow.
 
     `smallest`: transitions with a smaller |weight| have no arrow. By default SHARE_IN_FILES of the
     largest. `names`: those of the states; by default 1, 2, …

@@ -36,7 +36,7 @@ class Basis:
     ----------
     prefixes : Words
         Distinct words, λ first. They are prefix-closed: all prefixes of a prefix are among them
-        (Theorem 2 of the paper needs it).
+        (Theorem 2 of the paper needs this).
     suffixes : Words
         Distinct words, λ first.
     num_symbols : int
@@ -144,7 +144,7 @@ class Basis:
 def all_words(name: str, num_symbols: int, max_length: int) -> Words:
     """List all words up to a length, by length, then alphabetically.
 
-    `name` says in errors what the words are.
+    `name`: what error messages call the words.
     """
     check_at_least(f"{name}_length", max_length, 0)
     number = 1
@@ -167,13 +167,13 @@ def select_basis(
     """Select the most frequent prefixes and suffixes of a sample, with ties broken by length, then
     alphabetically.
 
-    What counts as frequent depends on the statistic. "string": prefixes and suffixes, by the number
-    of strings that begin or end with them. "prefix": prefixes likewise, but as suffixes the most
-    frequent factors, by their number of occurrences, because what follows a prefix may end
-    anywhere. "factor": the most frequent factors as both. With "prefix" and "factor", single
-    symbols precede all other suffixes except λ, because their columns are used to predict next
-    symbols. "suffix": suffixes as for "string", but as prefixes the most frequent factors, because
-    what precedes a suffix may begin anywhere.
+    What counts as frequent depends on the statistic. With "string", prefixes and suffixes are
+    ranked by the number of strings that begin or end with them. With "prefix", prefixes are ranked
+    likewise, but the suffixes are the factors with the most occurrences, because what follows a
+    prefix may end anywhere. With "factor", both lists are the most frequent factors. With "prefix"
+    and "factor", single symbols precede all other suffixes except λ, because their columns are used
+    to predict next symbols. With "suffix", suffixes are ranked as for "string", but the prefixes
+    are the most frequent factors, because what precedes a suffix may begin anywhere.
 
     λ has the highest frequency and comes first in both lists, and the prefixes are prefix-closed.
     If the sample has fewer prefixes or suffixes than requested, all of them are selected.

@@ -31,8 +31,8 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
     probabilities of whole strings.
 
     With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u)
-    the probability that a string begins with u. With "factor", x becomes ⊢x⊣, because a factor can
-    begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
+    is the probability that a string begins with u. With "factor", x becomes ⊢x⊣, because a factor
+    can begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
 
     >>> from nlwfa_core import as_sample
     >>> marked = bounded_sample(as_sample(["ab", "b"]), "factor")
@@ -48,7 +48,7 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
     Raises
     ------
     RecipeError
-        If the statistic is another one.
+        If the statistic is neither of these.
     """
     if statistic not in WITH_BOUNDARY:
         raise RecipeError(

@@ -34,7 +34,7 @@ def estimate_hankel(
     Wherever a row u ∈ P' occurs in a word and a column v ∈ S follows it, the word's frequency is
     added to H[u, v] if the statistic counts that occurrence. "string": u must begin the word and v
     must end it. "prefix": u must begin it. "suffix": v must end it. "factor": both may be anywhere.
-    If the sample's alphabet is not the basis's, its symbols are renumbered to match it.
+    If the sample's alphabet differs from the basis's, the sample's symbols are renumbered.
 
     The time is proportional to the number of such occurrences, plus |P|·|Σ| for the array
     `shifted`.
@@ -191,8 +191,8 @@ def _count_all_suffixes(words: Words, basis: Basis, occurrences: Occurrences) ->
     """Count how often each row is followed by each column, shape (num_rows, num_suffixes).
 
     In the tree of all columns, the columns that follow one position lie on one path from the root.
-    So only the last node of each path is counted. A matrix that says which columns end on the path
-    to each node then turns these counts into counts of columns.
+    So only the last node of each path is counted. A matrix that records which columns end on the
+    path to each node then turns these counts into counts of columns.
     """
     rows, positions, owners, counts, num_rows = occurrences
     tree = Trie.of(basis.suffixes, basis.num_symbols)

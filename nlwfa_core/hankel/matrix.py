@@ -1,8 +1,8 @@
 """Define the Hankel matrix over a basis and its p-closure.
 
 H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the
-suffixes S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). The *statistic* says what f is. The paper's
-is `string`: the relative frequency of uv as a whole string.
+suffixes S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). The *statistic* determines what f is. The
+paper's is `string`: the relative frequency of uv as a whole string.
 
 All rows uσ that hold only zeros share one stored row, so the memory is proportional to the
 number of other entries.
@@ -90,7 +90,7 @@ class HankelMatrix:
         check_one_of("transform", self.transform, TRANSFORMS)
 
     def __repr__(self) -> str:
-        """Describe the matrix in a line: its size is that of the block H_λ."""
+        """Describe the matrix in a line, with the size of the block H_λ."""
         options = [f"statistic {self.statistic!r}", *(["bounded"] if self.bounded else [])]
         if self.transform != "none":
             options.append(f"transform {self.transform!r}")
@@ -203,9 +203,9 @@ def exact_hankel(
 def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string") -> HankelMatrix:
     """Make H from arrays that were computed elsewhere: H_λ, and one H_σ for each symbol.
 
-    `learning.learners.fit` learns from the result as from any other matrix. scikit-splearn's
+    `learning.fitting.fit` learns from the result as from any other matrix. scikit-splearn's
     `Hankel.lhankel` is such a list of arrays. If the matrix has finite rank k and H_λ has the same
-    rank, SP of rank k gives the function back (Balle et al. 2014).
+    rank, SP of rank k recovers the function (Balle et al. 2014).
 
     >>> basis = Basis.up_to("a", 1, 1)
     >>> hankel = dense_hankel(

@@ -1,6 +1,7 @@
 """The recipe of a Hankel matrix: how `estimate.build_hankel` makes one from strings.
 
-It imports nothing that counts, so whole recipes, pages and commands can use it cheaply.
+This module imports none of the code that counts, so whole recipes, pages and commands can use it
+cheaply.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ class HankelRecipe(Record):
         ge=1,
     )
     num_suffixes: int = option(
-        1000, title="suffixes", help="Number of suffixes: its columns.", limit="basis", ge=1
+        1000,
+        title="suffixes",
+        help="Number of suffixes: the columns of the Hankel matrix.",
+        limit="basis",
+        ge=1,
     )
     statistic: str = option(
         "string",
@@ -64,7 +69,7 @@ class HankelRecipe(Record):
     transform: str = option(
         "none",
         title="transform",
-        help=f"How its entries are transformed: {', '.join(TRANSFORMS)}.",
+        help=f"How the matrix's entries are transformed: {', '.join(TRANSFORMS)}.",
         choices=TRANSFORMS,
     )
 

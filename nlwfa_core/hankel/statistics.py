@@ -10,16 +10,17 @@ STATISTICS = {
     "factor": "f(u) is the mean number of times u occurs in a string",
     "suffix": "f(u) is the probability that a string ends with u",
 }
-# Those that can be counted with boundary symbols, so what follows a prefix is in the matrix:
-# every learner can use them.
+# Statistics that can be counted with boundary symbols: what follows a prefix is then in the matrix,
+# so every learner can use them.
 WITH_BOUNDARY = ("prefix", "factor")
 FOR_ALL_LEARNERS = ("string", *WITH_BOUNDARY)
-# Said by a recipe of a matrix, by a whole recipe, and where a network gets a ready-made matrix.
+# The error of a matrix's recipe, of a whole recipe, and of a network that gets a ready-made matrix.
 LINEAR_ONLY = (
     "suffix statistics need the learner SP and the transform none: only a linear model can be "
     "converted to strings"
 )
-# of a matrix whose stored entries are the known values of a function (`hankel.valued_strings`)
+# the statistic of a matrix whose stored entries are the known values of a function
+# (`hankel.valued_strings`)
 VALUE = "value"
 TRANSFORMS = {
     "none": "as counted (the paper)",

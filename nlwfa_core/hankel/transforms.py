@@ -19,13 +19,14 @@ from .statistics import TRANSFORMS
 def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
     """Transform the entries of H.
 
-    "sqrt" takes the square root of each entry. (Bailly's quadratic WFA of 2011 do so; the squared
+    "sqrt" takes the square root of each entry. (Bailly's quadratic WFA of 2011 use it; the squared
     error is then related to the Hellinger distance between distributions.) "row" divides each row
-    by the frequency of its prefix, which is in the λ-column if there are boundary symbols, and
+    by the frequency of its prefix, which is in the λ-column if there are boundary symbols, and is
     otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
     occurs has the weight 0.
 
-    Raises RecipeError if the transform is unknown, or is not "none" and H has negative entries.
+    Raises RecipeError if the transform is unknown, or if it is not "none" and H has negative
+    entries.
     """
     check_one_of("transform", transform, TRANSFORMS)
     if transform == "none":

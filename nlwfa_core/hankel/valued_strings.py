@@ -1,5 +1,5 @@
 """Data for learning any function of strings from its values: the strings and values, the Hankel
-cells they fill, a model's error.
+cells that they fill, and a model's error.
 
 A cell of H is observed if its string is in the data, even if the value is 0. Strings that are not
 in the data are unknown; in counts, by contrast, they would have the frequency 0.

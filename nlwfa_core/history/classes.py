@@ -6,7 +6,7 @@ database holds only a hash of the token. Members are pseudonyms (see `owners`) a
 nickname. Each answer is committed at once, so a server that dies loses none that it has
 acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
 
-Anybody can open sessions and join them, with as many browsers as they like to invent. So what is
+Anybody can open sessions and join them, with as many made-up browsers as they like. So what is
 limited is shared in such a way that nobody can use up what others need: sessions that nobody has
 joined make room for new ones, each member has a share of the answers and hand-ins, and a teacher
 can lock a session and remove those who do not belong to it.
@@ -40,11 +40,11 @@ MAX_NAME = 128  # characters of a task's name, and of a place
 REMOVED = (
     "The teacher of the class session {code} has removed you from it. You can still use the lab."
 )
-# a session with so many members is a class, which no other session pushes out while it is used
+# a session with this many members is a class, which no other session pushes out while it is used
 CLASS_SIZE = 5
 IN_USE_SECONDS = 3600.0
 IDLE_SECONDS = 24 * 3600.0
-JOIN_SECONDS = 60.0  # in which `joins_per_minute` people may join a session
+JOIN_SECONDS = 60.0  # the time in which `joins_per_minute` people may join a session
 BATCH = 500  # parameters of one statement
 
 JSON = sa.JSON(none_as_null=True)
@@ -209,9 +209,9 @@ class Classes:
     def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
         """Open a session and return its code. Delete expired sessions.
 
-        If there are too many sessions, one is deleted: first one that was not used within
-        `IN_USE_SECONDS`, among those the one with the fewest members, among those the one unused
-        for longest. A session with `CLASS_SIZE` members stays, unless nobody has used it for
+        If there are too many sessions, one is deleted: first, one that was not used within
+        `IN_USE_SECONDS`; among those, the one with the fewest members; and among those, the one
+        unused for longest. A session with `CLASS_SIZE` members stays, unless nobody has used it for
         `IDLE_SECONDS`. So someone who opens many empty sessions, or joins them alone, loses those
         first. The same holds for the sessions of one browser.
 
@@ -371,8 +371,7 @@ class Classes:
         so it may be sent again.
 
         Raises RecipeError if there is no such session, it is closed, the members have not joined
-        it, or it has too many answers: the limit of a session, or of a member who has used up a
-        member's share of it.
+        it, or it has too many answers, unless the member has not used up a member's share of them.
         """
         answers = list(answers)
         for answer in answers:
@@ -459,7 +458,7 @@ class Classes:
                 MEMBERS.c.member == member,
                 MEMBERS.c.removed.is_(None),
             )
-            connection.execute(MEMBERS.delete().where(*here))  # one who was removed stays so
+            connection.execute(MEMBERS.delete().where(*here))  # one who was removed stays removed
 
     def read(self, code: str, token: str) -> ClassRecord:
         """Read a whole session for its teacher.
@@ -688,7 +687,7 @@ def _may_go() -> sa.ColumnElement[bool]:
 def _forget_smallest(
     connection: sa.Connection, most_left: int, *conditions: sa.ColumnElement[bool]
 ) -> None:
-    """Delete sessions that may go, in the order of `Classes.open`, until at most so many of them
+    """Delete sessions that may go, in the order of `Classes.open`, until at most this many of them
     are left.
     """
     in_use = sa.case((_last_use() > time() - IN_USE_SECONDS, 1), else_=0)
@@ -698,8 +697,8 @@ def _forget_smallest(
 
 
 def _forget_removed(connection: sa.Connection, code: str) -> None:
-    """Delete members who were removed, the earliest first, if there are more than a session may
-    have members.
+    """Delete members who were removed, the earliest first, if there are more of them than a session
+    may have members.
     """
     removed = sa.select(MEMBERS.c.member).where(
         MEMBERS.c.session == code, MEMBERS.c.removed.is_not(None)

@@ -37,7 +37,7 @@ FILE = "history.sqlite"
 VARIABLE = "NLWFA_DATABASE_URL"
 BUSY_SECONDS = 30  # how long a writer in the background waits for others
 PAGE_SECONDS = 3  # how long a page waits for them
-REST_SECONDS = 5.0  # after a page has waited in vain, others do not wait for so long
+REST_SECONDS = 5.0  # for this long after a page has waited in vain, others do not wait
 POOL_SIZE = 40  # threads that may use the database at once
 # How often a start that collides with another server's start is retried.
 ATTEMPTS = 20
@@ -68,7 +68,7 @@ def connect(home: Path, busy_seconds: int | None = None) -> sa.Engine:
 
     Raises RecipeError if the folder can't be created, the address is not valid, or the tables have
     a revision that `migrations` does not know. Raises sqlalchemy.exc.DatabaseError if the database
-    can't be reached, stays locked for so long, or is not a database.
+    can't be reached, stays locked for this long, or is not a database.
     """
     patience = BUSY_SECONDS if busy_seconds is None else busy_seconds
     url = os.environ.get(VARIABLE)

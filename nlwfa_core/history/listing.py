@@ -108,8 +108,8 @@ def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) 
 
 
 def get_runs(history: History, keys: Collection[str], owner: str | None = None) -> dict[str, Run]:
-    """Whole runs by their keys, in the order of these; for an owner, only those on the owner's
-    list, with the owner's names.
+    """Return whole runs by their keys, in the order of the keys; for an owner, only those on the
+    owner's list, with the owner's names.
     """
     rows = _from(sa.select(*_columns(owner)), owner).where(*_on_list(owner), RUNS.c.key.in_(keys))
     with history.reading.connect() as connection:
@@ -279,7 +279,7 @@ def _order(history: History, query: Query) -> list[sa.ColumnElement[Any]]:
         return [moment.asc(), RUNS.c.key] if query.last else newest
     check_one_of("order", query.order, (NEWEST, *FIELDS))
     text: sa.ColumnElement[Any] = RUNS.c.scores[query.order].as_string()
-    # which stores JSON as text, and fails where that is damaged
+    # SQLite stores JSON as text, and fails where that is damaged
     if history.engine.dialect.name == "sqlite":
         text = sa.case((sa.func.json_valid(RUNS.c.scores), text))
     rank = sa.case(

@@ -1,7 +1,7 @@
 """Run recipes in other processes, so pages stay responsive and a sweep uses all cores.
 
-A job is one run of a recipe by a server. It is waiting, running or has ended; while it is paused,
-it is held between two epochs.
+A job is one run of a recipe by a server. It waits, runs or has ended; while it is paused, it is
+held between two epochs.
 
 - `pace`: estimates a stage's remaining time from its speed so far.
 - `snapshots`: the states as points in the plane, in the middle of training.
@@ -14,5 +14,5 @@ it is held between two epochs.
 
 A result is a folder on disk, named after its recipe's key, whether a server or a sweep made it. The
 package `history` records what happens to runs. A session is the name of a submitter of jobs, such
-as a browser's; this package needs to know no more about people.
+as a browser's; this package needs to know nothing else about people.
 """

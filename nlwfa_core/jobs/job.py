@@ -99,10 +99,10 @@ class Person:
     """A submitter of jobs, from any number of sessions."""
 
     name: str  # of a browser, or of somebody who has signed in
-    # Whether the server knows more of them than this name, such as that they belong to a class.
+    # Whether the server knows more about them than this name, such as that they belong to a class.
     # Others are strangers.
     is_known: bool = True
-    since: float = 0.0  # since when it knows them; 0 for those who have signed in
+    since: float = 0.0  # since when it has known them; 0 for those who have signed in
 
 
 @dataclass(eq=False)
@@ -138,8 +138,8 @@ class Job:
     pace: Pace = field(default_factory=Pace)
     picture: Snapshot | None = None
     preview: Mapping[str, Any] | None = None
-    # The jobs that the same worker does after this one, in the same turn; and whether this job
-    # waits for such a turn, not in the queue.
+    # The jobs that the same worker runs after this one, in the same turn; and whether this job
+    # waits for such a turn, and not in the queue.
     followers: deque[Job] = field(default_factory=deque)
     follows: bool = False
     # called with (key, recipe, state, message) when the job starts and when it ends
@@ -194,7 +194,7 @@ class Job:
         self.withdrawn.add(session)
 
     def begin(self) -> None:
-        """Set the job to running, with the progress of an earlier attempt removed."""
+        """Set the job to running, and remove the progress of an earlier attempt."""
         self.state = "running"
         self.started = monotonic()
         self.progress = None

@@ -1,8 +1,8 @@
 """Define the queue of waiting jobs, in which people take turns, however many jobs each submits.
 
-Those whom the server knows, such as the members of a class, come before strangers, and strangers
-together have a part of the queue only: a person is a browser, and anybody can invent any number of
-those.
+Those whom the server knows, such as the members of a class, come before strangers, and all
+strangers together have only a part of the queue, because a stranger is a browser, and anybody can
+invent any number of browsers.
 
 The queue has no lock of its own: callers hold the lock of its `Runner`.
 """
@@ -66,9 +66,10 @@ class FairQueue:
         """Return the job that leaves a full queue for one of a person whom the server knows; None
         if none does.
 
-        It is the newest job of the stranger with the most jobs, else of the known person with the
-        most, if they would still have more than this one; else of the person whom the server has
-        known for the shortest time, if they have as many and came later.
+        It is the newest job of the stranger with the most jobs. Without strangers, it is that of
+        the known person with the most jobs, if they would still have more than this person;
+        otherwise that of the person whom the server has known for the shortest time, if they would
+        have as many and came later.
         """
         if not person.is_known:
             return None

@@ -59,7 +59,7 @@ class Overview:
     running: int
     paused: int
     # For each person who has jobs: how many are waiting, and how many are running or paused. The
-    # one with most comes first.
+    # person with the most comes first.
     people: tuple[tuple[int, int], ...]
     num_working: int  # the number of jobs that may compute at the same time
     pids: tuple[int, ...]  # the process numbers of the workers that are alive
@@ -109,8 +109,8 @@ class Durations:
         return None if expected is None else max(expected - job.seconds_worked, 0.0)
 
     def of(self, jobs: Collection[Job], num_working: int) -> float | None:
-        """Estimate how long `num_working` workers take to run new jobs; None if for one of them no
-        job of its kind has finished.
+        """Estimate how long `num_working` workers take to run new jobs; None if, for one of them,
+        no job of its kind has finished.
         """
         numbers = [number for job in jobs if (number := self.left(job)) is not None]
         at_once = max(1, min(num_working, len(numbers)))
@@ -130,17 +130,17 @@ class Durations:
 class Runner:
     """Runs recipes in worker processes. All methods may be called from any thread.
 
-    Callers pass the name of a session, such as a browser's tab. The people whose sessions they are
-    take turns in the queue. Equal recipes are one job, which several sessions may share; it stops
-    when the last of them has cancelled it. When the queue is full, waiting jobs whose sessions have
-    all been gone for a minute are cancelled to make room.
+    Callers pass the name of a session, such as a browser's tab. The people to whom the sessions
+    belong take turns in the queue. Equal recipes are one job, which several sessions may share; it
+    stops when the last of them has cancelled it. When the queue is full, waiting jobs whose
+    sessions have all been gone for a minute are cancelled to make room.
 
     `home`: results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events
     go to the history. `num_workers`: by default one less than the number of cores, but at least 1.
     `max_queued`: how many jobs may wait; by default the number in `limits`. `shipped`: the folder
     with the results that are shipped with the lab, laid out like `home/runs`. `is_active`: session
-    -> whether it is still connected. `person_of`: session -> the person whose it is; by default
-    each session is a person.
+    -> whether it is still connected. `person_of`: session -> the person to whom it belongs; by
+    default each session is a person.
 
     Raises RecipeError if a setting of the server is wrong: see `limits.check_settings`.
     """
@@ -195,11 +195,11 @@ class Runner:
         return key
 
     def submit_series(self, recipes: Sequence[Recipe], session: str) -> list[str]:
-        """Queue recipes that one worker is to run one after the other, in one turn: each goes on
+        """Queue recipes that one worker is to run one after the other, in one turn: each starts
         from what the worker has kept of the one before.
 
         Recipes that are waiting, running or done stay as they are. If a run of the series fails,
-        those after it fail, too; if it is cancelled, they go on.
+        those after it also fail; if it is cancelled, they go on.
 
         Returns the keys. Raises RecipeError as `submit` does; the series takes one place in the
         queue.
@@ -304,7 +304,7 @@ class Runner:
         it for a quarter of an hour.
 
         Raises RecipeError if the job has ended, if this session did not start it and another
-        session wants it too, or if too many jobs are paused.
+        session also wants it, or if too many jobs are paused.
         """
         with self._changed:
             job = self._jobs.get(key)
@@ -570,7 +570,7 @@ class Runner:
         return None
 
     def _attempt(self, worker: WorkerProcess, job: Job, again: bool) -> None:
-        """Run a job in a worker process; `again`: after a process that died.
+        """Run a job in a worker process; `again`: whether it is run again after its process died.
 
         If the process dies, the job has not ended when this returns. Takes the lock.
         """

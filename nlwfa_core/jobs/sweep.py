@@ -8,8 +8,8 @@ sweep's disk write results into their folders themselves; other workers, on mach
 without a shared disk, send the files back. Uploaded strings are read from `home/uploads`, so
 recipes with uploads need a shared disk.
 
-A sweep has no sessions and no pauses, and a single run can't be cancelled. For a server,
-`jobs.runner` has all these.
+A sweep has no sessions and no pauses, and a single run can't be cancelled. `jobs.runner`, for
+servers, has all of these.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Group = dict[str, str]
 @dataclass(frozen=True)
 class Swept:
     """Holds the outcome of a sweep. Runs that are in none of the three attributes were not started,
-    because the time was over.
+    because the time had run out.
     """
 
     present: tuple[str, ...]  # the keys of runs that were on disk before
@@ -162,7 +162,7 @@ class Waiting:
         return batch
 
     def put_back(self, slot: Slot, keys: Sequence[str]) -> None:
-        """Add runs again that a slot has taken but not started."""
+        """Put back runs that a slot has taken but not started."""
         if keys:
             self._groups.appendleft((self._starts[slot], deque(keys)))
             self._num_waiting += len(keys)
@@ -285,7 +285,7 @@ class _Sweep:
             yield self._settle(keys.popleft(), outcome if isinstance(outcome, str) else None)
         del self._under_way[future]
         for key in keys:
-            self._record(key, "interrupted")  # the time was over before the run started
+            self._record(key, "interrupted")  # the time ran out before the run started
 
     def _retry(self, slot: Slot, keys: deque[str]) -> Iterator[str]:
         """Handle the death of a group's process: its first run, the likely cause, will run alone;

@@ -1,13 +1,13 @@
 """Define worker processes: those of a server, which run one experiment after another, and those of
 a sweep, which run groups.
 
-A server starts `python -m nlwfa_core.jobs.worker`, and controls this process by a `WorkerProcess`.
-They exchange JSON lines. The worker receives `{"recipe": JSON, "folder": …, "uploads": …, "hold":
-…}`, one experiment at a time; `{"cancel": true}`; and `{"hold": epochs}`, to wait after that many
-more epochs (0: at the next), or null, to continue. It sends any number of `{"progress": [stage,
-step, total, loss, measure], "losses": [[stage, step, loss, measure], …], "held": …, "picture": …,
-"preview": …}`, then `{"end": "done" | "failed" | "cancelled", "message": …}`. The process ends when
-its input does, even in the middle of a run, so it ends with its server.
+A server starts `python -m nlwfa_core.jobs.worker`, and controls this process through a
+`WorkerProcess`. They exchange JSON lines. The worker receives `{"recipe": JSON, "folder": …,
+"uploads": …, "hold": …}`, one experiment at a time; `{"cancel": true}`; and `{"hold": epochs}`, to
+wait after that many more epochs (0: at the next), or null, to continue. It sends any number of
+`{"progress": [stage, step, total, loss, measure], "losses": [[stage, step, loss, measure], …],
+"held": …, "picture": …, "preview": …}`, then `{"end": "done" | "failed" | "cancelled", "message":
+…}`. The process ends when its input does, even in the middle of a run, so it ends with its server.
 
 A worker of a sweep is a process of loky or Dask, which calls `run_group`.
 """
@@ -55,7 +55,7 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 log = logging.getLogger(__name__)
 
-# the browser, which draws the curves, has no larger exact integers
+# the browser, which draws the curves, has no exact integers above this
 Step = Annotated[int, Field(ge=0, lt=2**53)]
 
 
@@ -144,7 +144,7 @@ class WorkerProcess:
             process.kill()
 
     def reap(self) -> None:
-        """Kill the process if it still runs, wait for it, close its pipes."""
+        """Kill the process if it still runs, wait for it, and close its pipes."""
         if self._process is not None and self._process.stdout is not None:
             self._process.kill()
             self._process.wait()
@@ -346,7 +346,7 @@ class Trainer:
     def follow(self, order: dict[str, Any]) -> None:
         """Run one experiment, save its result, and send how it ended.
 
-        Raises no error: errors are sent, too.
+        Raises no error: errors are also sent.
         """
         folder = Path(order["folder"])
         try:

@@ -51,8 +51,8 @@ def complete(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> Completion:
-    """Complete H by alternating least squares: minimise Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²), the
-    sum over the stored cells. L has shape (num_rows, rank), R (num_suffixes, rank).
+    """Complete H by alternating least squares: minimise Σ (L Rᵀ − H)² + ridge · (‖L‖² + ‖R‖²),
+    where the sum is over the stored cells. L has shape (num_rows, rank), R (num_suffixes, rank).
 
     A sweep solves for every row of L, then for every row of R. It costs O(nnz·k² + (num_rows +
     num_suffixes)·k³), where k is the rank and nnz the number of stored cells. The first sweep
@@ -65,8 +65,8 @@ def complete(
     1.
 
     Raises RecipeError if H has no finite entry other than 0, the rank or the number of sweeps is
-    below 1, or the ridge is not above 0 or too large. Raises Cancelled if
-    `cancelled()` returns true.
+    below 1, or the ridge is not above 0 or is too large. Raises Cancelled if `cancelled()` returns
+    true.
     """
     matrix = hankel.matrix
     scale = float(abs(matrix).max()) if matrix.nnz else 0.0
@@ -78,8 +78,8 @@ def complete(
     if not 0 < ridge <= LARGEST_RIDGE:
         raise RecipeError(
             f"ridge must be above 0 and at most {LARGEST_RIDGE:,}: nothing else bounds rows "
-            "with few known cells, and with "
-            f"a larger one only 0 is left of the values; got {ridge}"
+            "with few known cells, and a "
+            f"larger one leaves only 0 of the values; got {ridge}"
         )
     check_at_least("sweeps", sweeps, 1)
     H = sparse.csr_array(matrix / scale)

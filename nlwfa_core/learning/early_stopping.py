@@ -79,7 +79,7 @@ class EarlyStopping(Generic[M]):
         self._best: Best[M | None] = Best(None)
 
     def offer(self, model: M) -> None:
-        """Score the next model of the training, and keep it if it is the best so far."""
+        """Score the next model of the run, and keep it if it is the best so far."""
         self.models_since_best += 1
         if self.validation is None:
             self._best.value, self.models_since_best = model, 0

@@ -45,13 +45,13 @@ from .refine.hankel import refine_hankel
 from .shared_options import LearnerOptions, called_options
 from .two_steps import FitCache, check_rank, check_size, string_model
 
-# Fields of a Hankel matrix that `fit` takes as keywords; whether it has boundary symbols follows.
+# Fields of a Hankel matrix that `fit` takes as keywords; the learner decides on boundary symbols.
 MATRIX_FIELDS = [name for name, entry in options_of(HankelRecipe).items() if not entry.derived]
 
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """A report on the learning: losses, times, properties of the model, and warnings.
+    """A report on learning: losses, times, properties of the model, and warnings.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class FitReport:
         The singular values of H_λ, or of the completed H if SP learned from values, in descending
         order; None for other learners.
     numerical_rank : int or None
-        How many of the first `rank` singular values of H_λ are above rounding; None if they were
-        not computed.
+        How many of the first `rank` singular values of H_λ are above rounding error; None if they
+        were not computed.
     spectral_radius : float or None
         The largest |eigenvalue| of Σ_σ A_σ; None unless the model is a WFA.
     logs : tuple of TrainingLog
@@ -76,7 +76,7 @@ class FitReport:
         The error of each start's model on the rows of H; ∞ for a start that diverged. Empty if
         there was only one start.
     notes : tuple of str
-        The messages that warn of nothing.
+        The messages that are not warnings.
     """
 
     learner: str
@@ -139,16 +139,16 @@ def fit(
     with keywords: `fit(strings, "SP", rank=5)`.
 
     SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5) learn from a Hankel matrix
-    of the strings. It has the defaults of `HankelRecipe` unless `fields` has others, and boundary
-    symbols if the learner needs them (`LearnerOptions.needs_boundary`). A matrix can also be passed
-    in place of the strings, for example one of a function (`exact_hankel`), or one from which
-    several models are learned. HMM, PFA, PDFA, GRU and LSTM learn from the strings themselves, and
-    so do networks with `objective="likelihood"`.
+    of the strings. The matrix has the defaults of `HankelRecipe` unless `fields` has others, and
+    boundary symbols if the learner needs them (`LearnerOptions.needs_boundary`). A matrix can also
+    be passed in place of the strings, for example one of a function (`exact_hankel`), or one from
+    which several models are learned. HMM, PFA, PDFA, GRU and LSTM learn from the strings
+    themselves, and so do networks with `objective="likelihood"`.
 
     The result is always a model of string probabilities. If the matrix counts prefixes or factors,
     a linear model is converted (Balle et al. 2014). Networks are trained by L-BFGS until their loss
-    barely falls: up to ten states from six starts, of which the first is the SVD of H, and
-    otherwise from the SVD alone.
+    barely falls. Networks of up to ten states have six starts, of which the first is the SVD of H;
+    larger ones start from the SVD alone.
 
     >>> from nlwfa_core import fit
     >>> strings = ["ab", "ab", "b", "abb"]
@@ -170,11 +170,12 @@ def fit(
         With strings: all symbols of the model, one of which may stand for unknown ones
         (`Alphabet.of`, `frequent_symbols`). By default, those of the strings.
     validation : Sample or strings, optional
-        Strings for early stopping, and to choose among several starts; for a PDFA, to choose the
-        options of merging. Symbols of other alphabets are renumbered to match the training strings
-        or the matrix, and so are those of `strings`.
+        Strings for early stopping and for choosing among several starts; for a PDFA, they choose
+        the options of merging. Symbols of other alphabets are renumbered to match the training
+        strings or the matrix, and so are those of `strings`.
     strings : Sample or strings, optional
-        With a matrix: the training strings, which training or refinement by likelihood needs.
+        With a matrix: the training strings, which are needed for training or refinement by
+        likelihood.
     cache : FitCache, optional
         With a matrix, or by likelihood: intermediate results of earlier calls on the same matrix or
         strings; `fit` uses them and adds its own.
@@ -190,7 +191,7 @@ def fit(
         alphabet, or a matrix is passed to a learner that learns from strings, or without the
         strings that the learner's refinement needs.
     TypeError
-        If the learner or the rank is missing, or an argument has another type.
+        If the learner or the rank is missing, or an argument has the wrong type.
     Cancelled
         If `cancelled()` returns true.
     """
@@ -232,7 +233,7 @@ def fit(
 
 
 def _check_spelling(fields: Mapping[str, Any]) -> None:
-    """Raise RecipeError if the name of a field is nearly that of one of the matrix.
+    """Raise RecipeError if the name of a field is nearly that of one of the matrix's fields.
 
     All other unknown fields are refused with the learner's options.
     """
@@ -257,7 +258,7 @@ def _fit_given_matrix(
         raise RecipeError(f"{settings.learner} learns from strings; got a HankelMatrix")
     if not settings.needs_hankel and train is None:
         raise RecipeError(
-            "training by likelihood needs strings; got only a HankelMatrix: pass `strings`, too"
+            "training by likelihood needs strings; got only a HankelMatrix: also pass `strings`"
         )
     if train is not None:
         held_out = _validation_of(train, validation)
@@ -423,8 +424,9 @@ def empty_word_messages(hankel: HankelMatrix, is_linear: bool) -> list[str]:
     """Tell the user if the row or the column of λ holds only zeros: a model then does not know
     where strings begin or end.
 
-    The row of λ holds the whole strings that are suffixes of the basis, and its column those that
-    are prefixes of the basis. An automaton has its initial and final weights from them.
+    The row of λ holds the whole strings that are suffixes of the basis, and the column of λ holds
+    those that are prefixes of the basis. An automaton takes its initial and final weights from
+    them.
     """
     row = hankel.block[[0]]
     column = hankel.block[:, [0]]

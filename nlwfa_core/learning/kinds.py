@@ -1,6 +1,6 @@
 """The two kinds of learners: what the record of a learner's options does.
 
-A new learner is such a record in `learners`, a line of the registry there, and a module that the
+A new learner is such a record in `learners`, a line in the registry there, and a module that the
 record imports when it learns.
 """
 

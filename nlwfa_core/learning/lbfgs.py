@@ -3,7 +3,7 @@ and Overton, *Nonsmooth optimization via quasi-Newton methods*, Mathematical Pro
 algorithm 2.6, here with quadratic interpolation).
 
 scipy's L-BFGS-B is made for bounds, spends most of its time outside the loss if there are many
-weights, and calls the loss: many networks cannot be trained at once.
+weights, and calls the loss itself, so many networks cannot be trained at once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..strings.words import FloatArray
 Evaluated = tuple[float, FloatArray]
 LossAt = Callable[[FloatArray], Evaluated]
 
-# pairs of steps and changes of the gradient from which the curvature is guessed
+# pairs of steps and changes of the gradient from which the curvature is estimated
 CORRECTIONS = 30
-# A step has to lower the loss by the share DECREASE of what the slope promises, and the slope along
-# it to the share SLOPE.
+# A step has to lower the loss by the share DECREASE of what the slope promises, and reduce the
+# slope along it to the share SLOPE.
 DECREASE = 1e-4
 SLOPE = 0.9
-# of a line search, after which no step along the direction is found
+# evaluations after which a line search gives up
 MOST_EVALUATIONS = 25
 # A new step lies at least this share of the bracket away from its ends.
 MARGIN = 0.1
@@ -42,8 +42,8 @@ class InverseHessian:
     """
 
     def __init__(self, number: int) -> None:
-        # The pairs are the rows `begin` to `end` of twice as many, which are moved only when the
-        # last row is used.
+        # The pairs are the rows `begin` to `end` of arrays with twice as many, and are moved only
+        # when the last row is used.
         self.S, self.Y = np.empty((2, 2 * CORRECTIONS, number))
         self.SY, self.YY = np.empty((2, 2 * CORRECTIONS, 2 * CORRECTIONS))
         self.begin = self.end = 0
@@ -115,8 +115,8 @@ def _solved(R: FloatArray, right: FloatArray, trans: int) -> FloatArray:
 
 
 def minimise(loss_at: LossAt, weights: FloatArray) -> None:
-    """Minimise a loss, starting from some weights, until `loss_at` raises an error, or rounding
-    hides every way down.
+    """Minimise a loss, starting from some weights, until `loss_at` raises an error, or, because of
+    rounding, no step lowers the loss.
     """
     loss, gradient = loss_at(weights)
     inverse = InverseHessian(len(weights))

@@ -92,8 +92,8 @@ class NetworkLearner(HankelLearner, Networks, ByObjective):
     def by_likelihood(
         self, train: Sample, cache: FitCache, report: Report, cancelled: CancelCheck
     ) -> Stage:
-        """Train a network of this rank, and of those below it if they help, on what follows each
-        prefix.
+        """Train a network of this rank, and networks of lower ranks if they help, on what follows
+        each prefix.
         """
         from .likelihood.path import Path
 
@@ -135,7 +135,7 @@ class BothNon(NetworkLearner):
 class HMM(StringLearner):
     """The options of a hidden Markov model.
 
-    Everything else is as by default in `learning.em.hmm.fit_hmm`.
+    Everything else has the defaults of `learning.em.hmm.fit_hmm`.
     """
 
     title: ClassVar[str] = "a hidden Markov model, by EM"
@@ -167,14 +167,14 @@ def _pseudo_count_option() -> Any:
 
 
 class PFA(StringLearner):
-    """The options of a probabilistic automaton. Everything else is as by default in
+    """The options of a probabilistic automaton. Everything else has the defaults of
     `learning.em.pfa.PFATraining`.
 
     Attributes
     ----------
     starts : int
-        The number of starts of EM, of which the one with the fewest bits per symbol is used; 0 is
-        1.
+        The number of starts of EM, of which the one with the fewest bits per symbol is used; 0
+        means 1.
     em_start : str
         Where EM starts, one of `names.EM_STARTS`.
     pseudo_count : float
@@ -219,7 +219,7 @@ class PFA(StringLearner):
 
 
 class PDFA(StringLearner):
-    """The options of a deterministic automaton. Everything else is as by default in
+    """The options of a deterministic automaton. Everything else has the defaults of
     `merging.PDFATraining`.
 
     Attributes
@@ -247,7 +247,7 @@ class PDFA(StringLearner):
 
 
 class RecurrentLearner(StringLearner):
-    """The options of a recurrent network. Everything else is as by default in
+    """The options of a recurrent network. Everything else has the defaults of
     `recurrent_networks.Training`.
     """
 

@@ -1,19 +1,19 @@
 """A deterministic probabilistic automaton (PDFA) learned by merging states of the prefix tree, as a
 WFA.
 
-The prefix tree of a sample, with the number of strings that pass each node, is a deterministic
-automaton that repeats the sample exactly. Merging two of its nodes, and then all nodes to which
-equal symbols lead from them, gives a smaller one. As in ALERGIA (Carrasco, Oncina 1994) and in the
-red–blue framework (Lang, Pearlmutter, Price 1998), some nodes are states already, at first only the
-root; the children of states are candidates. The candidate with the largest count is compared with
-every state, and is merged into one of them or becomes a state itself. If the target is a PDFA and
-the sample is large enough, the result has its states.
+The prefix tree of a sample, with the number of strings that pass through each node, is a
+deterministic automaton that repeats the sample exactly. Merging two of its nodes, and then all
+nodes to which equal symbols lead from them, gives a smaller automaton. As in ALERGIA (Carrasco,
+Oncina 1994) and in the red–blue framework (Lang, Pearlmutter, Price 1998), some nodes are states
+already, at first only the root; the children of states are candidates. The candidate with the
+largest count is compared with every state, and is merged into one of them or becomes a state
+itself. If the target is a PDFA and the sample is large enough, the result has the target's states.
 
 Whether a merge is good is decided by likelihood, as in MDI (Thollard, Dupont, de la Higuera 2000)
 and in the tests of Verwer, Eyraud, de la Higuera (2014): a merge lowers the log-likelihood of the
 sample by some loss, and removes some parameters. It is good if loss ≤ penalty · parameters. With a
-penalty of 1, that is Akaike's criterion. Nodes with small counts say little, and there are many of
-them: below `min_count`, they are not counted in the loss or in the parameters.
+penalty of 1, this is Akaike's criterion. Nodes with small counts are weak evidence, and there are
+many of them: those below `min_count` are not counted in the loss or in the parameters.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PENALTIES: tuple[float, ...] = (2.0, 1.0, 4.0)
 MIN_COUNTS: tuple[int, ...] = (10, 30)
 # Cells of the table of children, and of that of counts (512 MB each).
 MAX_CELLS = 2**26
-# Of two merges that are equally good up to rounding, the first state is taken, on every processor.
+# If merges are equally good up to rounding, the first state is taken, on every processor.
 NEARLY_EQUAL = 1e-9
 
 
@@ -54,7 +54,7 @@ class PDFATraining:
 
     # how many nats of log-likelihood a merge may lose for each parameter that it removes
     penalty: float | None = None
-    # How many strings must pass a node for the node to be counted in the comparison of two states.
+    # How many strings must pass through a node for it to be counted in comparing two states.
     # Without `penalty` or `min_count`, validation strings choose among PENALTIES and MIN_COUNTS,
     # and without validation strings the first of these are used.
     min_count: int | None = None
@@ -85,13 +85,13 @@ def fit_pdfa(
     train : Sample
     max_states : int
         When there are this many states, every further candidate is merged into the state where this
-        loses least.
+        loses the least likelihood.
     training : PDFATraining
     validation : Sample, optional
-        Strings that choose the penalty and the smallest count: those with the fewest bits per
+        Strings that choose the penalty and the smallest count: the pair with the fewest bits per
         symbol.
     report, cancelled : callables
-        The reported loss is the bits per symbol on the training strings, of each combination of
+        The reported loss is the bits per symbol on the training strings, for each combination of
         penalty and smallest count.
 
     Returns
@@ -132,22 +132,22 @@ def fit_pdfa(
 
 
 class Choice(NamedTuple):
-    """The decision to merge a candidate into a state, or to make it one.
+    """The decision to merge a candidate into a state, or to make it a state.
 
     Attributes
     ----------
     states : tuple of Word
         The first strings that lead to the states so far, in the order in which they became states.
     arrows : tuple of (int, int, int, float)
-        Each with a state, a symbol, the state to which it leads (−1 for a candidate), and how often
-        it was read.
+        Each has a state, a symbol, the state to which the symbol leads (−1 for a candidate), and
+        how often it was read.
     origin, symbol : int
         The arrow that leads to the candidate.
     gains : array, shape (num_states,)
         The gain of merging the candidate into each state, in nats: penalty · (parameters
         removed) − (loss of log-likelihood).
     into : int or None
-        The state into which the candidate is merged; None if it becomes one.
+        The state into which the candidate is merged; None if it becomes a state.
     """
 
     states: tuple[Word, ...]
@@ -161,8 +161,8 @@ class Choice(NamedTuple):
 def merging_choices(
     train: Sample, max_states: int, training: PDFATraining = PDFATraining()
 ) -> Iterator[Choice]:
-    """Yield each choice that `fit_pdfa` makes without validation strings; the last one leaves no
-    candidate.
+    """Yield each choice that `fit_pdfa` makes without validation strings; after the last one, no
+    candidate is left.
 
     Parameters and errors are those of `fit_pdfa`.
     """
@@ -192,8 +192,8 @@ def _word(tree: Trie, node: int) -> Word:
 
 
 def _checked_tree(train: Sample, max_states: int) -> Trie:
-    """Make the prefix tree. Raises RecipeError if it, or the automaton, would be too large, or
-    without strings.
+    """Make the prefix tree. Raises RecipeError if it, or the automaton, would be too large, or if
+    there are no strings.
     """
     check_between("the number of states of a PDFA", max_states, 1, limits.most("rank"))
     limits.check_limit("symbols × rank²", train.num_symbols * max_states**2, "transition_numbers")
@@ -213,7 +213,7 @@ def _checked_tree(train: Sample, max_states: int) -> Trie:
 
 
 def _bits(model: WFA, sample: Sample) -> float:
-    """Compute the bits per symbol of a sample, its ends counted."""
+    """Compute the bits per symbol of a sample, counting its ends."""
     log_weights = model.log2_weights(sample.words)
     num_predictions = float(sample.counts @ (sample.words.lengths + 1))
     return float(-(sample.counts @ log_weights) / num_predictions)
@@ -285,9 +285,9 @@ class _Merging:
     def choices(
         self, max_states: int, cancelled: CancelCheck
     ) -> Iterator[tuple[list[int], IntArray, tuple[int, int], FloatArray, int | None]]:
-        """Merge, and yield before each merge, or new state: the nodes that are states, a list which
+        """Merge, and yield before each merge or new state: the nodes that are states, a list that
         grows; their children; the state and the symbol that lead to the candidate; its gains; and
-        the state into which it is merged (None: it becomes one).
+        the state into which it is merged (None: it becomes a state).
         """
         states = [0]
         is_state = np.zeros(len(self.counts), dtype=bool)
@@ -304,7 +304,7 @@ class _Merging:
             position = new[totals.argmax()]
             candidate = int(candidates[position])
             total = float(totals.max())
-            # A candidate with a small count never becomes a state, so all it has is compared.
+            # A candidate with a small count never becomes a state, so all its counts are compared.
             gains = self._gains(states, candidate, self.min_count if total >= self.min_count else 0)
             best = int((gains >= gains.max() - NEARLY_EQUAL * max(abs(gains.max()), 1)).argmax())
             is_new = gains[best] < 0 and total >= self.min_count and len(states) < max_states
@@ -321,7 +321,7 @@ class _Merging:
         """Find all pairs of nodes that become one, level by level below the candidate.
 
         Below the candidate is a tree, so each node is merged once for each state. A node without a
-        counterpart below the state is moved there, and later ones that would have the same
+        counterpart below the state is moved there, and later nodes that would have the same
         counterpart are merged into it.
         """
         num_nodes, num_symbols = self.children.shape

@@ -18,7 +18,7 @@ OPTIMIZERS = {
     "adamax": "Adamax for a given number of epochs, as in the paper",
     "lbfgs": "L-BFGS, until the loss barely falls",
 }
-# Of the two steps.
+# Optimisers of the two steps.
 STEP_OPTIMIZERS = OPTIMIZERS | {
     "lm": "L-BFGS for the factorisation, Levenberg–Marquardt for nonlinear transitions of at most "
     f"{LARGEST_MAP:,} weights per symbol, L-BFGS for larger ones",
@@ -27,7 +27,7 @@ STARTS = {
     "random": "random weights, as in the paper",
     "svd": "the linear model (the SVD of H, then least squares)",
 }
-# Of Adamax's learning rates.
+# Schedules of Adamax's learning rates.
 SCHEDULES = ("constant", "cosine")
 # Where EM of a PFA starts.
 EM_STARTS = {
@@ -37,11 +37,11 @@ EM_STARTS = {
 }
 # What a PFA and a PDFA add to the count of each symbol, and of the end, in each state.
 PSEUDO_COUNT = 0.1
-# Of training to convergence. The epochs are a limit that most training runs do not reach.
+# Settings of training to convergence. The epochs are a limit that most training runs do not reach.
 WINDOW = 100  # epochs
 TOLERANCE = 0.01
 CONVERGED_EPOCHS = 4000
-# Of a refinement by likelihood.
+# Epochs of a refinement by likelihood.
 LIKELIHOOD_EPOCHS = 40
 # How many starts of the two steps are tried if the number is left to the rank: networks of few
 # states end in minima that depend on the start.
@@ -54,7 +54,7 @@ NEAR_BEST = 1.5
 # For functions learned from values (`learning.functions.fit_values.fit_values`).
 VALUE_REFINEMENTS = {
     "none": "the two steps alone",
-    "values": "all parameters together, on the given values, from random starts too",
+    "values": "all parameters together, on the given values, also from random starts",
 }
 VALUE_TRANSFORMS = ("none", "sqrt")
 
@@ -71,7 +71,7 @@ LBFGS_DEPENDENT = (
     "hundredths, and with very few states so may every score."
 )
 
-# The shares of the labels that a classifier begins with.
+# The shares of the labels with which a classifier begins.
 COUNTS = "counts"
 UNIFORM = "uniform"
 PRIORS = {

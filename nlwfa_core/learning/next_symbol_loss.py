@@ -1,13 +1,13 @@
-"""Compute the likelihood of what followed some prefixes in blocks of rows, with gradients written
+"""Compute, in blocks of rows, the likelihood of what followed some prefixes, with gradients written
 by hand.
 
 The scores of next symbols have a row for each prefix and a column for each symbol: with 6,722
 symbols, those of 300,000 prefixes take 16 GB, and autograd holds several such tables. Here the
 gradient of a block is computed together with its value, and a block is small enough to stay in the
-processor's cache, which also makes it faster (for many symbols, three to four times).
+processor's cache, which also makes the computation faster (for many symbols, three to four times).
 
-Few symbols gain nothing, so `in_blocks` says where this is used. Results are those of whole tables
-up to rounding.
+With few symbols nothing is gained, so `in_blocks` decides where blocks are used. The results are
+those of whole tables up to rounding.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import torch
 
 from ..strings.trie import SCORES_AT_ONCE
 
-# more next symbols than these are always scored in blocks, because that is faster
+# more next symbols than this are always scored in blocks, because that is faster
 MANY_OUTPUTS = 1000
 SCORES_PER_BLOCK = 2**18  # 2 MB
-# added to each, so a string which the model gives 0 does not stop the training
+# added to each, so a string to which the model gives 0 does not stop the training
 MIN_PROBABILITY = 1e-8
 
 
@@ -68,7 +68,7 @@ def log_likelihood(
     · `columns`.
 
     `hidden` (num_rows, width). `columns` (width, num_outputs). `rows` and `symbols` (n,): distinct
-    pairs of a row and a column of S. `weights` (n,): w_i: a constant. `softmax`: whether p is the
+    pairs of a row and a column of S. `weights` (n,): the constants w_i. `softmax`: whether p is the
     softmax of a row of S. If not, it is |S_ij| / Σ_j |S_ij| + `MIN_PROBABILITY`.
 
     Returns a number with gradients with respect to `hidden` and `columns`.

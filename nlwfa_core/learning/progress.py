@@ -22,21 +22,21 @@ RELATIVE = "relative loss"
 BITS = "bits per symbol"
 # of the training strings, with the prior of the weights
 PENALISED_BITS = "bits per symbol with prior"
-# A training is finished at a stationary point: where the norm of the gradient is at most this share
-# of the loss.
+# A training run is finished at a stationary point: where the norm of the gradient is at most this
+# share of the loss.
 STATIONARY = 1e-3
-# A training that has lowered the loss by less than this share in all its epochs has stayed where it
-# began. That may be the best there is, or a place that this optimiser can't leave.
+# A training run that has lowered the loss by less than this share in all its epochs has stayed
+# where it began. That may be the best there is, or a place that this optimiser can't leave.
 STAYED = 0.01
 # A relative loss below this is 0 up to rounding.
 NOTHING_LEFT = 1e-10
-# Relative losses below this, negative ones too, are drawn here on a logarithmic axis.
+# Relative losses below this, also negative ones, are drawn at this value on a logarithmic axis.
 LOWEST_LOSS = 1e-15
-# States of a training.
+# States of a training run.
 EXACT = "exact"
 COMPLETE = "finished"
 BY_VALIDATION = "by validation"
-# The optimiser ended it before a stationary point; and its epochs did, or it diverged.
+# Ended before a stationary point by the optimiser; and by its epochs, or because it diverged.
 STOPPED = "stopped"
 UNFINISHED = "not finished"
 UNKNOWN = "–"
@@ -96,7 +96,7 @@ class Progress:
     total: int
     loss: float | None = None  # the stage's loss after `step` epochs
     measure: str = RELATIVE  # the kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`
-    # () -> the states after this step, as `RowStates`. They are computed only if it is called,
+    # () -> the states after this step, as `RowStates`. They are computed only if this is called,
     # which must be before the next step.
     look: Look | None = field(default=None, compare=False, repr=False)
     # () -> the best model so far, where a stage has one
@@ -120,12 +120,12 @@ def never() -> bool:
 class TrainingLog:
     """The record of a training run.
 
-    It is finished if it ended at a stationary point of the loss that it minimised: if the norm of
-    the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the optimiser,
-    or the loss is 0 up to rounding. Weights that move by 1 then lower the loss by a thousandth, to
-    first order. Any other training has stopped, and `verdict` says why: the optimiser stopped it,
-    or its epochs did, or it diverged. Where the gradient is not known, the tolerance of the
-    optimiser decides.
+    The run is finished if it ended at a stationary point of the loss that it minimised: if the norm
+    of the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the
+    optimiser, or the loss is 0 up to rounding. Weights that move by 1 then lower the loss by a
+    thousandth, to first order. Any other run has stopped, and `verdict` says why: the optimiser
+    stopped it, or its epochs did, or it diverged. Where the gradient is not known, the tolerance of
+    the optimiser decides.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class TrainingLog:
         Whether the last entry of `losses` is the loss after the last layer was solved exactly,
         which was not an epoch.
     start, starts : int
-        The number of this training's start, counted from 1, and how many starts there were (see
+        The number of this run's start, counted from 1, and how many starts there were (see
         `options.Networks`).
     """
 
@@ -269,7 +269,7 @@ class TrainingLog:
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
         """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start,
-        and with the last epoch.
+        and including the last epoch.
         """
         count = len(self.losses)
         epochs = np.arange(count)
@@ -327,7 +327,7 @@ def loss_points(
 ) -> list[tuple[int, float]]:
     """Return the points (epoch, loss) of a loss curve that can be drawn: those with a finite loss.
 
-    A relative loss has logarithmic axes, so it is at least LOWEST_LOSS, and epoch 0 is left out. A
+    A relative loss has logarithmic axes, so it is raised to LOWEST_LOSS, and epoch 0 is left out. A
     single point, of a stage solved exactly, moves to epoch 1 instead.
 
     >>> loss_points([0, 1, 2], [1.0, 0.5, -1e-17], RELATIVE), loss_points([0], [0.5], RELATIVE)

@@ -28,12 +28,12 @@ from .tensors import DTYPE, one_thread
 
 BATCH = 64  # strings
 MAX_GRADIENT_NORM = 1.0
-TIMED_UPDATES = 8  # whose mean time is that of all
-# Times that each string is read at most. It takes fewer than 400 strings for this to be less than
-# the default number of updates.
+TIMED_UPDATES = 8  # updates whose mean time is taken as that of all
+# The largest number of times that each string is read. Only with fewer than 400 strings is this
+# less than the default number of updates.
 MOST_EPOCHS = 1_000
-# Training ends when the loss is that close to the lowest possible one, in bits per symbol: more of
-# it can't make the model better.
+# Training ends when the loss is this close to the lowest possible one, in bits per symbol: further
+# training can't make the model better.
 SMALLEST_GAIN = 0.01
 
 
@@ -82,9 +82,9 @@ class Network(nn.Module):
         """Compute the outputs of the recurrent layer, in the order of `packed.data`: shape
         (num_steps, num_states).
 
-        These are torch's operations in torch's order, and so its results to the last digit. But
-        torch takes each step's rows from the table of all steps by a slice, and the gradient of
-        each slice is another table, of zeros with these rows in it. So its time grows with the
+        These are torch's operations in torch's order, so the results are torch's to the last digit.
+        But torch takes each step's rows from the table of all steps by a slice, and the gradient of
+        each slice is another table, of zeros with these rows in it. So torch's time grows with the
         square of the longest string's length. `split` computes the gradient of all parts at once.
         """
         read, carried, read_bias, carried_bias = self.layer.all_weights[0]
@@ -151,9 +151,10 @@ class Training:
     ----------
     updates : int
         The largest number of steps of AdamW, each on one batch of strings, rounded up to whole
-        epochs. Because it counts steps and not epochs, a larger sample does not take longer. A
-        small one takes less: there are at most `MOST_EPOCHS` epochs, and training ends when it has
-        learned the strings by heart, so hardly another model could make them more probable.
+        epochs. Because steps are counted and not epochs, a larger sample does not take longer. A
+        small one takes less time: there are at most `MOST_EPOCHS` epochs, and training ends when
+        the network has learned the strings by heart, so hardly any other model could make them more
+        probable.
     rate : float
         The learning rate of the first epoch; it falls to 0 along half a cosine.
     dropout : float
@@ -215,7 +216,7 @@ def fit_recurrent(
     training : Training
     validation : Sample, optional
         Strings for early stopping: the model with the fewest bits per symbol on them is returned.
-        Without validation strings, it is the last model. A training that diverges stops, and
+        Without validation strings, it is the last model. A training run that diverges stops, and
         returns the model that it had before.
     report, cancelled : callables
         The reported loss is the bits per symbol on the training strings, averaged over the epoch.
@@ -257,8 +258,8 @@ def fit_recurrent(
 
 
 def lowest_loss(train: Sample) -> float:
-    """Return the fewest bits per symbol that a model can have on its training strings: each has its
-    frequency as probability.
+    """Return the fewest bits per symbol that a model can have on its training strings: each
+    string's probability is its frequency.
 
     >>> from nlwfa_core import as_sample
     >>> (

@@ -66,9 +66,10 @@ def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]
         {"adamax": 1, "lbfgs": BY_RANK, "lm": BY_RANK},
         by="optimizer",
         title="number of starts",
-        help="Number of starts of steps 1 and 2, or of EM (PFA). One is kept: by the rows of H and "
-        f"validation strings, or by the likelihood. {BY_RANK} means {STARTS_OF_FEW_STATES} for "
-        f"networks up to rank {FEW_STATES}, unless Adamax trains them, and otherwise 1.",
+        help="Number of starts of steps 1 and 2, or of EM (PFA). One is kept, chosen by the rows "
+        "of H and validation strings, or by the likelihood. "
+        f"{BY_RANK} means {STARTS_OF_FEW_STATES} for networks up to rank {FEW_STATES}, unless "
+        "Adamax trains them, and otherwise 1.",
         when=when,
         ge=BY_RANK,
         le=100,
@@ -84,8 +85,8 @@ class LearnerOptions(Record):
     learner : str
         The learner's name.
     rank : int
-        The number of states to learn. SP has fewer where the numerical rank is smaller; for a PDFA
-        it is the largest number.
+        The number of states to learn. SP has fewer where the numerical rank is smaller; for a PDFA,
+        the rank is the largest number of states.
     title : str
         The learner in words, for menus and tables.
     from_hankel : bool
@@ -114,8 +115,8 @@ class LearnerOptions(Record):
     rank: int = option(10, title="rank k", help="Number of states.", limit="rank", ge=1)
 
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
-        """Return what would have to change for a field to have an effect; see `Record.needs`. It is
-        the learner for a field that no other field of this learner gives an effect.
+        """Return what would have to change for a field to have an effect; see `Record.needs`. This
+        is the learner if no other field of this learner gives the field an effect.
         """
         needs = super().needs(name)
         if needs or self.has(name):
@@ -170,10 +171,10 @@ class LearnerOptions(Record):
         """Return whether another type of processor changes the result so much that the digits shown
         on pages differ. `transform` is that of the Hankel matrix.
 
-        By measurement (docs/method-notes.md), this is so for refinement by likelihood, unless a
-        softmax keeps the outputs positive. Other outputs may pass through 0 during training. There
-        the likelihood, a function of |outputs|, has a pole and a kink, which magnify differences in
-        the last digit.
+        By measurement (docs/method-notes.md), this is the case for refinement by likelihood, unless
+        a softmax keeps the outputs positive. Other outputs may pass through 0 during training. At
+        0, the likelihood, a function of |outputs|, has a pole and a kink, which magnify differences
+        in the last digit.
         """
         softmax = transform == "row" and self.nonlinear_factorisation
         return self.refinement == "likelihood" and not softmax
@@ -185,7 +186,7 @@ class LearnerOptions(Record):
 
     @property
     def learns_by_likelihood(self) -> bool:
-        """Return whether the likelihood of the strings is what it maximises in the end."""
+        """Return whether it maximises the likelihood of the strings in the end."""
         return not self.needs_hankel or self.refinement == "likelihood"
 
     @property
@@ -205,14 +206,14 @@ def needed_learners(
 
 
 class ByObjective(LearnerOptions):
-    """The options by which networks are trained on the rows of a Hankel matrix, or by likelihood
-    without one.
+    """The options that choose whether networks are trained on the rows of a Hankel matrix, or by
+    likelihood without one.
 
     Attributes
     ----------
     objective : str
-        What is trained on, one of `names.OBJECTIVES`. With "likelihood" there are no two steps, so
-        none of their options exists: see `learning.likelihood`.
+        What networks are trained on, one of `names.OBJECTIVES`. With "likelihood", the two steps
+        and their options do not exist: see `learning.likelihood`.
     ridge : float
         For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ;
         with many symbols, the weights of each symbol's map are normal around those of a common map.
@@ -305,7 +306,7 @@ class Networks(LearnerOptions):
     epochs_factorisation: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the factorisation",
-        help="The most epochs of step 1; the weights of the best one are kept.",
+        help="The largest number of epochs of step 1; the weights of the best epoch are kept.",
         limit="epochs",
         when=(
             BY_MATRIX,
@@ -316,7 +317,7 @@ class Networks(LearnerOptions):
     epochs_transitions: int = option(
         CONVERGED_EPOCHS,
         title="epochs of the transitions",
-        help="The most epochs of step 2; the weights of the best one are kept.",
+        help="The largest number of epochs of step 2; the weights of the best epoch are kept.",
         limit="epochs",
         when=(
             BY_MATRIX,
@@ -390,7 +391,7 @@ class Networks(LearnerOptions):
 
     @property
     def number_of_starts(self) -> int:
-        """Return how many starts are tried: if it is left to the rank, STARTS_OF_FEW_STATES for
+        """Return how many starts are tried: if that is left to the rank, STARTS_OF_FEW_STATES for
         networks that are trained to convergence and have at most FEW_STATES states, else 1.
         """
         several = self.optimizer != "adamax" and self.rank <= FEW_STATES
@@ -400,7 +401,7 @@ class Networks(LearnerOptions):
 class Refined(LearnerOptions):
     """The options of the third step, which trains all parameters together after steps 1 and 2."""
 
-    # what is trained on, one of `names.REFINEMENTS`
+    # what step 3 is trained on, one of `names.REFINEMENTS`
     refine: str = option(
         "none",
         title="refinement",
@@ -422,7 +423,7 @@ class Refined(LearnerOptions):
         {"hankel": CONVERGED_EPOCHS, "likelihood": LIKELIHOOD_EPOCHS},
         by="refine",
         title="epochs of the refinement",
-        help="The most epochs of step 3; the weights of the best one are kept.",
+        help="The largest number of epochs of step 3; the weights of the best epoch are kept.",
         limit="epochs",
         when={"refine": REFINED},
         ge=0,
@@ -432,8 +433,7 @@ class Refined(LearnerOptions):
     tolerance_refinement: float = option(
         TOLERANCE,
         title="tolerance of the refinement",
-        help=f"L-BFGS stops when {WINDOW} epochs lowered the loss of step 3 by less than this "
-        "share.",
+        help=f"L-BFGS stops when {WINDOW} epochs lower the loss of step 3 by less than this share.",
         when=({"refine": ["hankel"]}, {"optimizer_refinement": ["lbfgs"]}),
         ge=0,
         lt=1,

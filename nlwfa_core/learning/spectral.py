@@ -1,9 +1,8 @@
 """Linear spectral learning, SP (Li, Rabusseau, Precup 2018, §2.3; Balle, Carreras, Luque, Quattoni
 2014).
 
-From the truncated SVD of the block of H over the prefixes P, H_λ ≈ U D Vᵀ, follow α₀ᵀ = H[λ, :] V,
-α∞ = V[λ, :]ᵀ and A_σ = (H_λ V)⁺ H_σ V, where ⁺ is the pseudo-inverse and H_σ has the rows uσ, u ∈
-P.
+The truncated SVD of the block of H over the prefixes P, H_λ ≈ U D Vᵀ, gives α₀ᵀ = H[λ, :] V, α∞ =
+V[λ, :]ᵀ and A_σ = (H_λ V)⁺ H_σ V, where ⁺ is the pseudo-inverse and H_σ has the rows uσ, u ∈ P.
 """
 
 from __future__ import annotations
@@ -24,16 +23,17 @@ from ..models.wfa import WFA
 from ..strings.words import FloatArray, IntArray
 from .assembly import mapped_rows
 
-# A full dense SVD of up to this many cells is quicker than ten singular values by an iterative one:
+# A full dense SVD of up to this many cells is quicker than an iterative one of ten singular values:
 # 0.6 against 0.8 ms for 90 × 90, and 2.7 against 1.0 ms for 190 × 190.
 DENSE_CELLS = 10_000
-# Of a part with at most so many rows and columns, so many singular values are computed first.
+# For a part with at most SMALL_SIDE rows and columns, FIRST_VALUES singular values are computed
+# first.
 SMALL_SIDE = 256
 FIRST_VALUES = 3
 # Singular values closer than this, relative to the largest, count as equal: only rounding decides
 # which vectors an SVD gives them.
 EQUAL_WITHIN = 1e-10
-# Of entries whose magnitudes are in a ratio above this one, the first counts as the largest.
+# If the magnitudes of entries are in a ratio above this one, the first entry counts as the largest.
 NEARLY_ONE = 1 - 1e-6
 
 
@@ -70,10 +70,10 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
     """Compute the truncated SVD of a sparse matrix, the same on every processor up to the last
     digits.
 
-    A matrix may consist of parts, sets of rows and columns with no entry in common, as that of Dyck
-    strings does by depth of brackets. Each part is factorised on its own. So singular vectors are
-    exactly 0 outside their part, and those of equal singular values in two parts are not mixed.
-    Equal singular values within a part determine only the space that their vectors span:
+    A matrix may consist of parts, sets of rows and columns with no entry in common, as the matrix
+    of Dyck strings does, by depth of brackets. Each part is factorised on its own. So singular
+    vectors are exactly 0 outside their part, and those of equal singular values in two parts are
+    not mixed. Equal singular values within a part determine only the space that their vectors span:
     `_canonical` chooses a basis of this space.
 
     Parameters
@@ -174,15 +174,15 @@ def _parts(block: sparse.csr_array) -> list[_Part]:
 
 
 def _of_parts(parts: Sequence[_Part], k: int) -> list[_Decomposition]:
-    """Decompose the parts so far that all of the k largest singular values are known; the first
+    """Decompose the parts far enough that all of the k largest singular values are known; the first
     parts are those with the largest norms.
 
-    Most small parts have few of these values. So they are asked for a few, and for more only if all
-    of them are among the k largest.
+    Most small parts have few of these values. So only a few are computed at first, and more only if
+    all of them are among the k largest.
     """
     solved = list[_Decomposition]()
     for part in parts:
-        # No singular value of a part is above its norm, and parts that follow have smaller ones.
+        # No singular value of a part is above its norm, and later parts have smaller norms.
         if part.norm < _least(solved, k):
             break
         is_small = max(part.cells.shape) <= SMALL_SIDE
@@ -202,7 +202,7 @@ def _of_parts(parts: Sequence[_Part], k: int) -> list[_Decomposition]:
 
 def _least(solved: Sequence[_Decomposition], k: int) -> float:
     """Return the least of the k largest singular values that are known, up to rounding; 0 if fewer
-    than k are.
+    than k are known.
     """
     values = np.concatenate([D for _, D, _ in solved]) if solved else np.empty(0)
     return float(NEARLY_ONE * np.partition(values, -k)[-k]) if len(values) >= k else 0.0
@@ -262,9 +262,9 @@ def _canonical(V: FloatArray) -> FloatArray:
     """Find the rotation, shape (r, r), that turns an orthonormal basis V, shape (n, r), into one
     that depends only on its span.
 
-    The first new vector is the normalised projection onto the span of the coordinate axis that is
-    nearest to it, or of the first one if several are equally near. The next vector is found in the
-    same way in the rest of the span, and so on.
+    The first new vector is the coordinate axis that is nearest to the span, projected onto it and
+    normalised; if several are equally near, it is the first of them. The next vector is found in
+    the same way in the rest of the span, and so on.
 
     >>> V = np.linalg.qr(np.array([[3.0, 1.0], [0.0, 0.0], [1.0, 2.0]]))[0]
     >>> np.abs(V @ _canonical(V)).round(12).tolist()
@@ -380,7 +380,7 @@ def linear_loss(hankel: HankelMatrix, rank: int) -> float:
 def hankel_svd(hankel: HankelMatrix, rank: int) -> TruncatedSVD:
     """Compute the truncated SVD of H_λ, with weighted rows if the matrix has weights.
 
-    Raises RecipeError for the reasons that `truncated_svd` does.
+    Raises RecipeError for the same reasons as `truncated_svd`.
     """
     return truncated_svd(weighted_block(hankel), rank)
 
@@ -401,12 +401,12 @@ def weighted_rows(block: sparse.csr_array, weights: FloatArray | None) -> sparse
 
 
 def fit_linear_maps(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
-    """Build the WFA of a truncated SVD if the matrix is transformed or has boundary symbols, so
-    that rows may have weights.
+    """Build the WFA of a truncated SVD if the matrix is transformed or has boundary symbols. Its
+    rows may then have weights.
 
     The state of a prefix u is z_u = Vᵀ h_u, where h_u is its row of H, and A_σ minimises Σ_u w_{uσ}
-    ‖z_uᵀ A_σ − z_{uσ}ᵀ‖². There is one A_σ for each map that the model needs, ⊣ included if it has
-    one. α∞ is the λ-column of Vᵀ.
+    ‖z_uᵀ A_σ − z_{uσ}ᵀ‖². There is one A_σ for each map that the model needs, including that of ⊣
+    if there is one. α∞ is the λ-column of Vᵀ.
 
     `hankel`: a matrix that is transformed or has boundary symbols. `svd`: the SVD of its
     `weighted_block`, with at least `rank` values.

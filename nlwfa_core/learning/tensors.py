@@ -1,5 +1,5 @@
-"""Define what the modules that train with torch share: the type of numbers, one thread, and a fast
-tanh.
+"""Define what the modules that train with torch share: the type of numbers, the use of one thread,
+and a fast tanh.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DTYPE = torch.float64
 def one_thread() -> Iterator[None]:
     """Run torch on one thread, so sums do not depend on the number of cores.
 
-    Products this small gain nothing from more.
+    Products this small gain nothing from more threads.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

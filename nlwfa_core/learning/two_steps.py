@@ -137,11 +137,11 @@ def network_steps(
     """Train the networks of steps 1 and 2: the auto-encoder, then the maps of all symbols.
 
     `start`: the number of the start, which determines the random weights; start 0 uses
-    `options.seed` itself (see `seed_of_start`), and begins where `options.start` says, all others
-    at random weights. `observed` (num_prefixes, num_symbols): for a
-    matrix that holds the values of only some strings (see
-    `learning.functions.fit_values.fit_values`): which pairs of rows u and uσ the maps are trained
-    on. The loss of step 1 is then over the stored cells only.
+    `options.seed` itself (see `seed_of_start`), and begins where `options.start` says; all others
+    begin at random weights. `observed` (num_prefixes, num_symbols): which pairs of rows u and uσ
+    the maps are trained on, for a matrix that holds the values of only some strings (see
+    `learning.functions.fit_values.fit_values`). The loss of step 1 is then over the stored cells
+    only.
     """
     if observed is None and hankel.statistic == "suffix":
         raise RecipeError(LINEAR_ONLY)
@@ -184,8 +184,8 @@ def network_steps(
 
 
 def seed_of_start(seed: int, start: int) -> int:
-    """Derive the seed of a start's random weights: for start 0 it is `seed` itself, for each other
-    start an unrelated number.
+    """Derive the seed of a start's random weights: for start 0 it is `seed` itself, and for each
+    other start an unrelated number.
 
     A derived seed has 32 bits, because the generator of the weights takes no more.
 

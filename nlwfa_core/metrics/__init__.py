@@ -7,13 +7,13 @@
 - `ranking`: the likeliest next symbols after some prefixes, and the SPiCe competition's score of
   such a ranking.
 - `score_table`: `Scores`, and the titles, units and meanings of the scores.
-- `testset`: `TestSet`, test strings with the weights that they should have; a model and a test set
-  with the same numbers for the same symbols.
+- `testset`: `TestSet`, test strings with the weights that they should have; gives a model and a
+  test set the same numbers for the same symbols.
 - `evaluate`: `evaluate`, which computes all scores of a model on a test set.
 - `intervals`: how much scores would change with other test strings, and whether two models differ
   by more than that.
 - `influences`: the same at once for all pairs of many models, without resampling.
-- `comparison`: `compare`, which does this in one call.
+- `comparison`: `compare`, which compares two models in one call.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
 - `tables`: tables of results, written as LaTeX, Markdown, CSV and JSON.
 - `criteria`: AIC and BIC from the training strings, with the number of free parameters.

@@ -31,8 +31,8 @@ from .testset import TestSet, as_test_set
 class Comparison:
     """The differences between two models' scores on the same test strings, first − second.
 
-    `comparison["wer"]` is the difference in word error rate, with its interval and p value.
-    Printed, it is a line for each score, which ends with the verdict.
+    `comparison["wer"]` is the difference in word error rate, with its interval and p value. When
+    printed, it has a line for each score, which ends with the verdict.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ def compare(
     strings : TestSet, Sample, or strings as `strings.plain.as_sample` takes them
         Strings that neither model learned from.
     floor : float
-        Normalised outputs below it are raised to it, as in `evaluate`.
+        Normalised outputs below the floor are raised to it, as in `evaluate`.
     num_resamples, seed, confidence
         As in `intervals`.
 

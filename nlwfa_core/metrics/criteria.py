@@ -1,10 +1,10 @@
 """Akaike's and Schwarz's criteria, AIC and BIC: the likelihood of the training strings, less a
 penalty for the number of free parameters.
 
-They need no validation strings, but a model that is a distribution and, strictly, the one with the
+They need no validation strings. The model must be a distribution and, strictly, the one with the
 largest likelihood of its class: early stopping, pseudo-counts, smoothing and priors all give
-another. Where a class has more states than the strings need, not even that suffices, because its
-parameters are then not determined (Gassiat 2002 on mixtures); so the criteria are a guide.
+another model. Where a class has more states than the strings need, not even that suffices, because
+its parameters are then not determined (Gassiat 2002 on mixtures); so the criteria are a guide.
 
 Sources: H. Akaike (1974), "A new look at the statistical model identification", IEEE Transactions
 on Automatic Control 19 (6); G. Schwarz (1978), "Estimating the dimension of a model", Annals of
@@ -43,7 +43,7 @@ WEIGHTS_COUNT = (
 
 @dataclass(frozen=True)
 class InformationCriteria:
-    """AIC and BIC of a model; the lower, the better. Only those of the same strings can be
+    """AIC and BIC of a model; the lower, the better. Only values for the same strings can be
     compared.
 
     Attributes
@@ -82,13 +82,13 @@ def num_parameters(model: Model | HasModel) -> int:
     - PFA and PDFA (a WFA whose weights are the probabilities of states, with the sum 1): the
       probabilities that are not 0, less one for each sum. A probability of exactly 0 counts as part
       of the structure, which is not counted, even if it was learned. A PFA with k states over |Σ|
-      symbols without zeros has k² |Σ| + k − 1, which is k (k − 1) more than what strings can tell
-      apart: other probabilities give the same function.
-    - HMM (a PFA whose states choose symbol and next state independently): the same, of the
+      symbols without zeros has k² |Σ| + k − 1 parameters, which is k (k − 1) more than strings can
+      tell apart: other probabilities give the same function.
+    - HMM (a PFA whose states choose symbol and next state independently): the same for the
       probabilities of the start, of moves, and of symbols and the end: k² + k |Σ| − 1.
     - Other WFAs: k² (|Σ| − 1) + 2k, one less if the weights sum to 1. These are the dimensions of
       the functions of rank k: all entries, less the k² of a change of basis, which leaves the
-      function unchanged. If states are superfluous (`minimise`), it is too large.
+      function unchanged. If states are superfluous (`minimise`), the count is too large.
     - `NGram`: |Σ| for each longest history in the training strings. What a history lacks follows
       from shorter ones, which are not counted.
     - Networks (`NLWFA`, GRU and LSTM): all weights. This is an upper bound, because different
@@ -124,7 +124,7 @@ def num_parameters(model: Model | HasModel) -> int:
 
 
 def _of_automaton(model: WFA) -> int:
-    """Count the free parameters of a WFA, as `num_parameters` says."""
+    """Count the free parameters of a WFA, as `num_parameters` describes."""
     A = model.transitions
     ends = model.termination
     emissions = A.sum(axis=2)  # (num_symbols, num_states)
@@ -170,7 +170,7 @@ def information_criteria(model: Model | HasModel, strings: SampleLike) -> Inform
     -------
     InformationCriteria
         AIC and BIC are nan if the model's weights do not sum to 1, as SP's do not, or it gives a
-        training string a weight of 0 or less; `why_undefined` says so.
+        training string a weight of 0 or less; `why_undefined` gives the reason.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, does H
-have the requested rank?
+"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, and
+does H have the requested rank?
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_SUMMED = 20_000
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Holds the properties of a model that are needed to interpret its scores. None means not
-    computed.
+    """Holds the properties of a model that are needed to interpret its scores. None means that a
+    property was not computed.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Diagnostics:
     warnings : tuple of str
         Sentences for the user, from learning and about the outputs.
     notes : tuple of str
-        Sentences from learning that warn of nothing.
+        Sentences from learning that are not warnings.
     """
 
     spectral_radius: float | None
@@ -120,7 +120,7 @@ def divergence_warnings(model: Model) -> tuple[str, ...]:
 
 
 class LearningReport(Protocol):
-    """Describes the fields of a `learning.fitting.FitReport` that diagnostics contain, too."""
+    """Describes the fields of a `learning.fitting.FitReport` that diagnostics also contain."""
 
     @property
     def warnings(self) -> tuple[str, ...]: ...

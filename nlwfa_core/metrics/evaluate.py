@@ -51,8 +51,8 @@ def next_symbol_score(
 
 
 def bits_per_symbol(model: Model, test: Sample) -> float:
-    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, so many
-    symbols need little memory.
+    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, which need little
+    memory even for many symbols.
     """
     model = extended(model, used_alphabet(test))
     alphabet = alphabet_of(model)
@@ -76,8 +76,8 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
 
     Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies
     (`TestSet.empirical`). If the test set's alphabet is not the model's, its symbols are renumbered
-    to match it. A symbol that the model does not know is read as its alphabet's symbol for the
-    unknown or, if that has none, gives the string the weight 0; `Scores.num_unknown` counts these
+    to match it. A symbol that the model does not know is read as the model's symbol for the unknown
+    or, if the model has none, gives the string the weight 0; `Scores.num_unknown` counts these
     strings. A model without an alphabet knows symbols only by their numbers. It can be scored if
     these are unambiguous: the test set has as many symbols as the model, or its symbols are
     themselves numbers. `floor` is that of `pautomac_score`.

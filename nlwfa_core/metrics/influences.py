@@ -6,7 +6,7 @@ any two ranks can stand side by side. Here a score is taken as linear in how oft
 drawn (the delta method, or infinitesimal jackknife: Efron and Tibshirani, *An Introduction to the
 Bootstrap*, 1993, §21.7 and §22.6). A difference's standard error then follows from what each string
 contributes to either score. The interval is Student's t interval, as in `paired_differences`, and
-lacks only what that adds for skewed differences.
+lacks only what that function adds for skewed differences.
 """
 
 from __future__ import annotations

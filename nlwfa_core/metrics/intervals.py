@@ -1,29 +1,29 @@
 """Compute how much scores would change with other test strings: bootstrap intervals, and paired
 differences between two models.
 
-**What is resampled** are the test strings as drawn: as many as there are, with replacement. A
-string that occurs three times is three draws. In next-symbol scores, all predictions along a string
-are drawn or left out together, because they are not independent of each other.
+**What is resampled** are the test strings as drawn, as many as there are, with replacement. A
+string that occurs three times counts as three draws. In next-symbol scores, all predictions along a
+string are drawn or left out together, because they are not independent of each other.
 
-The Pautomac score is over a set T of words. With true probabilities, T is the test strings as
-drawn. Each resampled string then brings its true probability along, and both the probabilities and
-the model's outputs are normalised over the resampled strings. Total variation is over the distinct
-test strings: `StringScores` says how these are resampled. Without true probabilities, T is the set
-of distinct test strings. Then T and the sum of the model's outputs over it stay the same, and only
-the frequencies P* are resampled.
+The Pautomac score is over a set T of words. With true probabilities, T consists of the test strings
+as drawn. Each resampled string then brings its true probability along, and both the probabilities
+and the model's outputs are normalised over the resampled strings. Total variation is over the
+distinct test strings: `StringScores` explains how these are resampled. Without true probabilities,
+T is the set of distinct test strings. Then T and the sum of the model's outputs over it stay the
+same, and only the frequencies P* are resampled.
 
 **What an interval covers** is the chance in drawing the test strings, and nothing else: neither
 other training strings, nor other training seeds, nor strings from another source. `seeds` has
 intervals over seeds.
 
-**How**: `string_scores` computes once what each string contributes to each score. A matrix that
-says how often each string is drawn in each resample, multiplied by these contributions, then gives
-the scores of all resamples. The intervals are BCa intervals (bias-corrected and accelerated: Efron
-and Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); scoring two models on the same
+**How**: `string_scores` computes once what each string contributes to each score. A matrix of how
+often each string is drawn in each resample, multiplied by these contributions, then gives the
+scores of all resamples. The intervals are BCa intervals (bias-corrected and accelerated: Efron and
+Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); scoring two models on the same
 resamples is from Koehn, *Statistical significance tests for machine translation evaluation* (EMNLP
 2004). With few strings, BCa intervals are too short. So a difference's interval reaches at least as
-far as Student's t interval, and fewer than `FEWEST_STRINGS` test strings have no interval at all:
-docs/method-notes.md has measured coverage and error rates.
+far as Student's t interval, and fewer than `FEWEST_STRINGS` test strings have no interval at all.
+docs/method-notes.md gives measured coverage and error rates.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SCORES_WITH_INTERVALS = (
     "rmse",
     "next_kl",
 )
-# Counts that two models are compared by as well; they have no interval.
+# Counts by which two models are also compared; they have no interval.
 COUNTS = ("num_zero", "num_negative", "num_nonfinite", "num_impossible")
 # Resamples: (number + 1) · 2.5 % is a whole number, so an end of a 95 % interval is one of the
 # resamples.
@@ -72,17 +72,17 @@ NUM_RESAMPLES = 1_999
 FEW_RESAMPLES = 199
 MANY_STRINGS = 100_000  # from here on there are few resamples
 MAX_RESAMPLES = 100_000
-# Confidence of intervals that a person may ask for. With fewer resamples than `least_resamples` an
-# interval is too narrow.
+# The confidence that a person may ask for in an interval. With fewer resamples than
+# `least_resamples`, an interval is too narrow.
 LEAST_CONFIDENCE = 0.5
 MOST_CONFIDENCE = 0.999
-# Scores that differ by no more than this, relative to the larger one and in addition, differ by
-# rounding errors.
+# Scores that differ by no more than the first, relative to the larger one, plus the second, differ
+# only by rounding errors.
 SAME_SCORE = 1e-9
 SMALLEST_DIFFERENCE = 1e-12
 CELLS_AT_ONCE = 2**22  # of the matrix of numbers of draws: 32 MB
 # Distinct strings up to which the skewness of a score is measured by leaving out each string. With
-# more, it hardly matters.
+# more, the skewness hardly matters.
 MAX_LEFT_OUT = 2_000
 
 
@@ -104,7 +104,7 @@ class Interval:
     p_value : float
         For a difference from `paired_differences`: the smallest 1 − confidence at which its
         interval still excludes 0, two-sided. It is the chance of a difference as large as this if
-        the models were level; nan for a score, and without an interval. Equality ignores it.
+        the models were level. It is nan for a score, and without an interval. Equality ignores it.
     """
 
     estimate: float
@@ -127,7 +127,8 @@ class Interval:
 
     def text(self, form: str = ".3f", signed: bool = False) -> str:
         """Write the estimate and the interval, if there is one, as `metrics.tables.format_score`
-        does, or as `format_difference` if `signed`. ∞ stands alone if it is ∞ in every resample.
+        does, or as `format_difference` if `signed`. ∞ stands alone if the score is ∞ in every
+        resample.
 
         >>> Interval(0.25, 0.125, math.inf).text(), Interval(math.nan, math.nan, math.nan).text()
         ('0.250 [0.125, ∞]', 'undefined')
@@ -151,7 +152,7 @@ class StringScores:
     """The contributions of each distinct test string to a model's scores, computed once for all
     resamples.
 
-    "Per draw" means that a string which was drawn c times has a c-th of the sum over its rows of T.
+    "Per draw" means that a string which was drawn c times has 1/c of the sum over its rows of T.
 
     Attributes
     ----------
@@ -168,7 +169,7 @@ class StringScores:
     entropy : array, shape (num_distinct,)
         −P* log₂ P*, per draw.
     rows : array, shape (num_distinct,)
-        The number of rows of T, per draw: 1 if T is the test strings as drawn.
+        The number of rows of T, per draw: 1 if T consists of the test strings as drawn.
     squared_error : array, shape (num_distinct,), or None
         (f(x) − true weight)² per draw, divided by `largest_error`²; None if the true weights are
         not known.
@@ -343,8 +344,8 @@ def string_scores(
     test : TestSet, Sample, or strings as `strings.plain.as_sample` takes them
         The words of a test set's T must be its test strings, either as drawn or each once.
     floor : float
-        Normalised outputs below it are raised to it, as in `evaluate`. This is done once, over the
-        whole of T, and not for each resample.
+        Normalised outputs below the floor are raised to it, as in `evaluate`. This is done once,
+        over the whole of T, and not for each resample.
 
     Raises
     ------
@@ -447,8 +448,8 @@ def _sums(draws: FloatArray, columns: Mapping[str, FloatArray]) -> dict[str, Flo
 
 
 def least_resamples(confidence: float) -> int:
-    """Return the smallest number of resamples with which the ends of an interval are inside the
-    smallest and the largest.
+    """Return the smallest number of resamples with which the ends of an interval lie inside the
+    smallest and the largest value.
 
     >>> least_resamples(0.95), least_resamples(0.5)
     (39, 3)
@@ -457,13 +458,13 @@ def least_resamples(confidence: float) -> int:
 
 
 def default_resamples(model: StringScores) -> int:
-    """Return the number of resamples of a model's test strings where none is asked for."""
+    """Return the number of resamples of a model's test strings if no number is given."""
     return NUM_RESAMPLES if model.num_strings <= MANY_STRINGS else FEW_RESAMPLES
 
 
 def least_p_value(num_resamples: int) -> float:
-    """Return the smallest p value that resamples can show: a difference whose interval leaves out
-    0 at each of their levels has it, or a smaller one.
+    """Return the smallest p value that resamples can show: a difference whose interval leaves out 0
+    at each of their levels has this p value, or a smaller one.
     """
     return 2 / (num_resamples + 1)
 
@@ -471,7 +472,7 @@ def least_p_value(num_resamples: int) -> float:
 def p_value_text(value: float, num_resamples: int) -> str:
     """Write a p value with two significant digits; "–" if there is none.
 
-    The smallest that so many resamples can show is an upper bound.
+    The smallest p value that so many resamples can show is written as an upper bound.
 
     >>> p_value_text(0.0312, 1999), p_value_text(0.001, 1999), p_value_text(math.nan, 1999)
     ('0.031', '≤ 0.001', '–')
@@ -580,18 +581,18 @@ def paired_differences(
     """Compute an interval for the difference between two models' scores, first − second, on the
     same test strings.
 
-    Both models are scored on the same resamples, so strings which are hard for both do not
-    widen the interval. If the interval contains 0, the models are level: these test strings do not
-    show which is better (see `Interval.level`, `leader`). A difference that is only rounding error,
-    such as that of an automaton and its copy in another basis, is 0. The difference of two infinite
-    scores is undefined: nan. The fields `COUNTS` have a difference but no interval, and with fewer
-    than `FEWEST_STRINGS` test strings no difference has one.
+    Both models are scored on the same resamples, so strings that are hard for both do not widen the
+    interval. If the interval contains 0, the models are level: these test strings do not show which
+    is better (see `Interval.level`, `leader`). A difference that is only rounding error, such as
+    that of an automaton and its copy in another basis, is 0. The difference of two infinite scores
+    is undefined: nan. The fields `COUNTS` have a difference but no interval, and with fewer than
+    `FEWEST_STRINGS` test strings no difference has one.
 
     BCa intervals of differences exclude 0 too often: where few strings tell two equal models apart,
     up to 18 times in 100 instead of 5 with 30 strings. Student's t interval, with the standard
-    deviation of the resampled differences, fails in other cases: where the differences are skewed.
-    So an interval here ends at the farther end of the two, on each side. A difference that has an
-    infinite value in some resample has the BCa interval.
+    deviation of the resampled differences, fails where the differences are skewed. So an interval
+    here ends at the farther end of the two, on each side. A difference that has an infinite value
+    in some resample has the BCa interval.
 
     Each difference has a p value: the level at which 0 leaves the interval. It is the larger of
     those of the t interval and of the BCa interval (DiCiccio and Efron, *Bootstrap confidence
@@ -667,7 +668,7 @@ def _at_least_students(
     that of Student's t test.
 
     The standard deviation of the resampled differences, shape (num_resamples,), divides by the
-    number of strings, and so is corrected as that of a sample is.
+    number of strings, so it is corrected in the same way as that of a sample.
     """
     # only here: `nlwfa --help` imports this module, and should not wait for scipy
     from scipy.special import stdtr, stdtrit
@@ -773,7 +774,7 @@ def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[Float
 def difference(first: FloatArray | float, second: FloatArray | float) -> FloatArray:
     """Subtract scores.
 
-    Scores of which only rounding errors differ differ by 0; two infinite ones by nan.
+    The result is 0 if the scores differ only by rounding errors, and nan if both are infinite.
     """
     with np.errstate(invalid="ignore"):
         gap = np.subtract(first, second)

@@ -2,8 +2,8 @@
 distance to the truth.
 
 `score_next` scores all strings together, and `score_next_by_string` computes what each string
-contributes. Every logarithm is to base 2. Unless a score says otherwise, the end of the string
-counts as a symbol, which has the largest number.
+contributes. Every logarithm is to base 2. Unless stated otherwise, the end of the string counts as
+a symbol, which has the largest number.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def score_next(
     counts : array, shape (num_words,)
         How often each string occurs.
     floor : float
-        Probabilities of next symbols below it are raised to it, and normalised again; 0 changes
-        nothing.
+        Probabilities of next symbols below the floor are raised to it, and normalised again; 0
+        changes nothing.
     truth : array, shape (num_nodes, num_symbols + 1), optional
         The true probabilities of what follows each prefix; rows sum to 1.
     """
@@ -168,8 +168,8 @@ def score_next(
 
 
 def total_bits(scores: FloatArray, trie: Trie, counts: IntArray) -> float:
-    """Compute the sum that `NextSymbolScore.bits_per_symbol` is the mean of, without any other
-    score (see `score_next`).
+    """Compute the sum behind the mean `NextSymbolScore.bits_per_symbol`, without any other score
+    (see `score_next`).
     """
     magnitudes = np.abs(scores)
     return _total_bits(magnitudes, magnitudes.sum(axis=1), trie, counts)[0]
@@ -200,7 +200,7 @@ def _total_inner_bits(magnitudes: FloatArray, trie: Trie, begins: IntArray) -> f
 
 
 def _bits(followed: FloatArray, total: FloatArray, times: IntArray) -> tuple[float, int]:
-    """Add up −log₂ (followed / total), each so many times, and count how often `followed` is 0."""
+    """Add up −log₂ (followed / total), each `times` times, and count how often `followed` is 0."""
     observed = times > 0
     followed = followed[observed]
     total = total[observed]

@@ -115,10 +115,10 @@ def pautomac_score(
     """Compute the Pautomac score, log₂ Pauto = −Σ_{x ∈ T} P*(x) log₂ P_M(x) (Verwer, Eyraud, de la
     Higuera 2014).
 
-    T are the test words. The target P* and the model's outputs P_M are both normalised to sum to 1
-    over T. By default, negative outputs are replaced by their absolute values, as in [P] §5.1;
-    `convention` changes this. ([P] §5.1 prints the minus sign in front of the power, −2^Σ, which is
-    an erratum.)
+    T consists of the test words. The target P* and the model's outputs P_M are both normalised to
+    sum to 1 over T. By default, negative outputs are replaced by their absolute values, as in [P]
+    §5.1; `convention` changes this. ([P] §5.1 prints the minus sign in front of the power, −2^Σ,
+    which is an erratum.)
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ def shares(
 def magnitudes(outputs: FloatArray, log2_outputs: FloatArray | None) -> FloatArray:
     """Outputs up to a common factor, shape (num_words,).
 
-    They are computed from their logarithms, as |f(x)|, if float64 has 0 for all of them, or ∞ for
-    one.
+    They are computed from their logarithms, as |f(x)|, if all of them are 0 in float64, or one is
+    ∞.
     """
     if log2_outputs is None or not len(outputs) or (outputs.any() and np.isfinite(outputs).all()):
         return outputs

@@ -2,8 +2,9 @@
 
 In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*) a model ranks, for each
 of some prefixes of strings, the five likeliest next symbols, the end of the string among them. A
-target says what followed the prefix or, for generated strings, how probable each next symbol was.
-`next_symbols` scores every prefix of whole strings instead. `sources.spice` has the files.
+target gives what followed the prefix or, for generated strings, how probable each next symbol was.
+`next_symbols` scores every prefix of whole strings instead. `sources.spice` reads and writes the
+files.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class Prefixes:
     ----------
     words : Words
     targets : Targets
-        Of each word, with numbers of the words' alphabet.
+        The targets of the words, with numbers of the words' alphabet.
     """
 
     words: Words
@@ -181,7 +182,8 @@ class Prefixes:
         """Return the same prefixes with the numbers that their symbols have in another alphabet
         (see `Words.in_alphabet`).
 
-        Targets may be symbols that it does not have: these get the numbers after it.
+        Targets may be symbols that the other alphabet does not have: these get the numbers after
+        its own.
         """
         words = self.words.in_alphabet(alphabet, owner)
         old_alphabet = self.words.alphabet
@@ -337,8 +339,8 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
 
 
 def normalised_gains(ranking: npt.NDArray[np.integer], targets: Targets) -> FloatArray:
-    """Compute the discounted gain of each row of a ranking divided by its largest possible value,
-    whose mean is NDCG5.
+    """Compute the discounted gain of each row of a ranking, divided by its largest possible value.
+    The mean of these is NDCG5.
 
     Parameters as in `score_ranking`. Returns an array of shape (num_prefixes,).
     """
@@ -352,11 +354,11 @@ def normalised_gains(ranking: npt.NDArray[np.integer], targets: Targets) -> Floa
 
 @on_one_thread
 def prefix_score(model: Model | HasModel, prefixes: Prefixes) -> RankingScore:
-    """Rank what may follow each prefix by a model, and score the ranking: `rank_next` and
+    """Let a model rank what may follow each prefix, and score the ranking: `rank_next` and
     `score_ranking`, with their errors.
 
-    Both scores are nan if a next-symbol score is not a finite number, because nothing then says
-    which one is the highest.
+    Both scores are nan if a next-symbol score is not a finite number, because it is then unknown
+    which score is the highest.
     """
     own = prefixes.in_alphabet(alphabet_of(model_of(model)), MODELS_ALPHABET)
     ranking, num_nonfinite = rank_finite(model_of(model), own.words)

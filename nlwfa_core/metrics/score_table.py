@@ -219,15 +219,15 @@ SELECTION_METRICS = (
     "wer_without_end",
     "bits_without_end",
 )
-# The fields of `criteria.InformationCriteria` by which it can choose, too -> their titles.
+# The fields of `criteria.InformationCriteria` by which it can also choose -> their titles.
 CRITERIA = {"aic": "AIC", "bic": "BIC"}
-# Scores of whole strings: what they need are outputs, not the scores of next symbols.
+# Scores of whole strings: they need outputs, not the scores of next symbols.
 WHOLE_STRING_SCORES = ("log2_pauto", "kl", "total_variation", "rmse")
 # Where there is room for three.
 MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log2_pauto"))
 
 
-# What to know of the Pautomac score where the true probabilities are not known.
+# What to know about the Pautomac score where the true probabilities are not known.
 FLAT_WINS = (
     "log₂ Pautomac compares with how often each test string occurs. Where strings hardly "
     "repeat, that favours flat models, even "
@@ -243,9 +243,9 @@ class Scores:
     fields; `rmse` is the error against `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error`
     are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
     have the truth or the prefixes that it needs. A score is nan, printed as "undefined", if it
-    can't be computed: `why_undefined` says why. `num_unknown` counts the test strings with a symbol
-    that the model does not know: their weight is 0, unless its alphabet has a symbol that stands
-    for them.
+    can't be computed: `why_undefined` explains why. `num_unknown` counts the test strings with a
+    symbol that the model does not know: their weight is 0, unless its alphabet has a symbol that
+    stands for them.
 
     Scores are printed as a table, also in a notebook.
 

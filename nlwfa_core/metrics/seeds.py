@@ -145,7 +145,7 @@ def paired_t_interval(
     It assumes that the differences are approximately normally distributed. With a single seed, or
     if a difference is infinite, the interval is [−∞, ∞]; `signed_rank_interval` can do more with
     infinite differences. If both scores of a seed are infinite, their difference counts as 0. If
-    they are for every seed, there is nothing to compare: everything is nan.
+    both are infinite for every seed, there is nothing to compare: everything is nan.
 
     >>> paired_t_interval([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).text()
     '1.000 [−1.484, 3.484]'
@@ -225,7 +225,7 @@ def _differences(first: Sequence[float], second: Sequence[float], confidence: fl
 
 
 def _scores(name: str, values: Iterable[float]) -> list[float]:
-    """List the numbers of an iterable. Raises TypeError unless it has numbers alone."""
+    """List the numbers of an iterable. Raises TypeError unless it has only numbers."""
     check_type(name, values, Iterable)
     numbers = list(values)
     for index, number in enumerate(numbers):

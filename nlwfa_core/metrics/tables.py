@@ -78,7 +78,7 @@ def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
 
     `form`: a Python format specification, as in the field `form` of a `Score`: a number of decimals
     (".3f", ",.0f"), of significant digits (".3g") or of decimals of a percentage (".0%"). `extra`:
-    so many digits more: see `format_scores_apart`.
+    the number of additional digits (see `format_scores_apart`).
     """
     if value is None or not math.isfinite(value):
         return format_significant(value)
@@ -111,7 +111,7 @@ def format_difference(value: float | None, form: str = ".3f") -> str:
 
 
 def with_sign(value: float | None, text: str) -> str:
-    """Put the sign of a value, "+" or "−", before its text, unless that has one or says 0."""
+    """Put the sign of a value, "+" or "−", before its text, unless the text has a sign or is 0."""
     is_zero = value is None or math.isnan(value) or not text.strip("0.")
     return text if is_zero or text.startswith("−") else f"{'+' if value > 0 else '−'}{text}"  # type: ignore[operator]
 
@@ -180,9 +180,10 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
     | SP | 0.433 |
 
     `table`: title of a column -> the column. `form`: one of `TABLE_FORMATS`. LaTeX and Markdown
-    have the texts of `Numbers`. CSV and JSON, a list with an object for each row, have their values
-    with all digits; a missing number is empty in CSV and null in JSON, and ∞ is inf. `caption`: the
-    caption of a table in LaTeX, and a line below one in Markdown; CSV and JSON have none.
+    contain the texts of `Numbers`. CSV and JSON (a list with an object for each row) contain their
+    values with all digits; a missing number is empty in CSV and null in JSON, and ∞ is inf.
+    `caption`: the caption of a table in LaTeX, and a line below one in Markdown; CSV and JSON have
+    none.
 
     Raises RecipeError if the form is unknown.
     """
@@ -277,8 +278,8 @@ def _latex(
 
 
 def latex_text(text: str, is_number: bool = False) -> str:
-    r"""Write text for LaTeX: special characters are escaped, and powers of ten in numbers written
-    as such.
+    r"""Write text for LaTeX: special characters are escaped, and powers of ten in numbers are
+    written as such.
 
     >>> print(
     ...     latex_text("fac.non_2, 5 %"), latex_text("−3.2·10⁻⁵", is_number=True), latex_text("∞")

@@ -32,7 +32,7 @@ from ..strings.words import Alphabet, FloatArray, IntArray, Words, distinct, flo
 from .pautomac_score import magnitudes
 from .ranking import Prefixes
 
-# True probabilities whose sum is that close to 1 are normalised over the test strings. (PAutomaC's
+# True probabilities whose sum is this close to 1 are normalised over the test strings. (PAutomaC's
 # solutions are, to 1e-12.)
 NORMALISED = 1e-6
 
@@ -116,11 +116,11 @@ class TestSet:
         """Renumber the symbols of all strings to match another alphabet (see
         `Words.in_alphabet`).
 
-        Words that become equal, because symbols of both are read as that for the unknown, are
-        merged, and their targets added up.
+        Words that become equal, because symbols of both are read as the symbol for the unknown, are
+        merged, and their targets are added up.
 
-        Raises RecipeError if a symbol is read as that for the unknown, and true probabilities are
-        known: these are the probabilities of other strings.
+        Raises RecipeError if a symbol is read as the symbol for the unknown, and true probabilities
+        are known, because these are the probabilities of other strings.
         """
         check_type("alphabet", alphabet, Alphabet)
         if alphabet == self.alphabet:
@@ -250,9 +250,9 @@ class TestSet:
     ) -> TestSet:
         """Make the test set of some strings. This is the only place that decides what T is.
 
-        If true probabilities are known, from a solution or else from the true model, T is the rows
-        as drawn, so repeated strings count as often as they were drawn. If not, T is the distinct
-        strings, and P* their frequencies.
+        If true probabilities are known, from a solution or else from the true model, T consists of
+        the rows as drawn, so repeated strings count as often as they were drawn. If not, T consists
+        of the distinct strings, and P* of their frequencies.
 
         >>> from nlwfa_core.models.ngram import Uniform
         >>> rows, alphabet = Words.of([(0,), (), (0,)]), Alphabet(("a",))
@@ -276,8 +276,8 @@ class TestSet:
         Raises
         ------
         RecipeError
-            If the lengths of the solution or the counts and the rows differ, a count is not a whole
-            number of at least 1, or a row has a symbol that is not in the alphabet.
+            If the number of probabilities or of counts is not that of the rows, a count is not a
+            whole number of at least 1, or a row has a symbol that is not in the alphabet.
         """
         check_type("rows", rows, Words)
         check_type("solution", solution, np.ndarray | None)
@@ -308,8 +308,8 @@ class TestSet:
     def as_drawn(
         cls, words: Words, target: FloatArray, sample: Sample, true_model: Model | None = None
     ) -> TestSet:
-        """Make a test set in which T is every row of a test file, repeated rows included, and P* is
-        known for each row.
+        """Make a test set in which T consists of all rows of a test file, repeated rows included,
+        and P* is known for each row.
         """
         if len(words) != len(target):
             raise RecipeError(
@@ -320,7 +320,8 @@ class TestSet:
 
     @classmethod
     def empirical(cls, sample: SampleLike) -> TestSet:
-        """Make a test set in which T is the distinct strings of a sample, and P* their frequencies.
+        """Make a test set in which T consists of the distinct strings of a sample, and P* of their
+        frequencies.
 
         (If T had repeated rows, the uniform model would always have the best score.)
 
@@ -334,7 +335,7 @@ class TestSet:
 def as_test_set(
     strings: TestSet | SampleLike, alphabet: Alphabet | None, name: str = "test"
 ) -> TestSet:
-    """Make a test set from strings, whose target is their frequencies; a test set stays as it is.
+    """Make a test set from strings, with their frequencies as target; a test set stays as it is.
 
     Written strings get the numbers of an alphabet, to which their other symbols are added.
     """
@@ -371,8 +372,8 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
         test = test.in_alphabet(alphabet, MODELS_ALPHABET)
     elif not (test.alphabet.is_numbered or len(test.alphabet) >= model.num_symbols):
         raise RecipeError(
-            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that says "
-            "which, so test strings need an "
+            f"the model has {plural(model.num_symbols, 'symbol')} and no alphabet that names "
+            "them, so test strings need an "
             f"alphabet of as many symbols; got {test.alphabet.summary}"
         )
     if isinstance(model, WithUnseen):

@@ -1,13 +1,13 @@
-"""Algebra of weighted automata: smallest automata, equality, distances, canonical forms, and what
-states did along a string.
+"""Algebra of weighted automata: smallest automata, equality, distances, canonical forms, and the
+states along a string.
 
 Sums and products of functions are operators of `WFA`: f + g, f − g, 2 * f, and f * g, the product
 of the values of each string.
 
 In reading order: `trim`, `minimise`, `reverse`; `equivalent`, `counterexample`, `reaching_words`,
 `norm`, `converges_absolutely`, `distance`, `relative_entropy`; `singular_value_automaton` and
-`approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector that is smaller than the
-rule of `rounding` allows counts as zero, so "minimal" and "equal" mean: up to rounding.
+`approximate`; `forward`, `backward`, `posterior` and `viterbi`. A vector counts as zero by the rule
+of `rounding`, so "minimal" and "equal" hold only up to rounding.
 
 Sources: Schützenberger 1961; Tzeng 1992 (equivalence); Cortes, Mohri, Rastogi and Riley 2008 (norms
 and relative entropy); Bailly and Denis 2009 (absolute convergence); Balle, Panangaden and Precup
@@ -62,9 +62,10 @@ def minimise(wfa: WFA) -> WFA:
 
     Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states
     is the rank of the Hankel matrix, and an automaton has that many states if the vectors α₀ᵀ A_u
-    of all prefixes u span the whole space, and the vectors A_v α∞ of all suffixes v do, too. Here
-    the automaton is projected to the span of the first, then to that of the second (`span`). What
-    only rounding keeps from 0 is 0: each number carries a bound of its error.
+    of all prefixes u span the whole space, and so do the vectors A_v α∞ of all suffixes v. Here the
+    automaton is projected onto the span of the former, then onto that of the latter (`span`). A
+    number that differs from 0 only by rounding counts as 0: each number carries a bound of its
+    error.
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> minimise(half + half).num_states, minimise(half - half).num_states
@@ -103,10 +104,10 @@ def reverse(wfa: WFA) -> WFA:
 
 @check_types
 def equivalent(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> bool:
-    """Return whether two automata compute the same function of all strings, up to rounding: whether
-    no string tells them apart.
+    """Return whether two automata compute the same function of all strings, up to rounding, which
+    means that no string tells them apart.
 
-    `counterexample` finds such a string, and says what up to rounding means.
+    `counterexample` finds such a string, and defines "up to rounding".
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> equivalent(half + half, 2 * half), equivalent(half, 2 * half)
@@ -125,14 +126,14 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
     """Find the shortest string to which two automata give different weights; None if they compute
     the same function.
 
-    Of equally short strings it is the first in the order of the symbols of `left`. Words are tried
-    by length; one whose state in an automaton of f − g lies in the span of the states before it is
-    not continued, because its continuations can't be the first to differ (Schützenberger 1961,
-    Tzeng 1992). So at most num_symbols times as many words are tried as there are states.
+    Among equally short strings, it is the first in the order of the symbols of `left`. Words are
+    tried by length. A word is not continued if its state in an automaton of f − g lies in the span
+    of the earlier states, because its continuations can't be the first to differ (Schützenberger
+    1961, Tzeng 1992). So at most num_symbols times as many words are tried as there are states.
 
     The weights of a string differ if |f(x) − g(x)| is larger than the bound of its rounding error
-    (see `rounding`), and than `tolerance` times the sum of the sizes of all products that it is the
-    sum of, |α₀|ᵀ |A_x| |α∞| in an automaton of f − g.
+    (see `rounding`), and larger than `tolerance` times |α₀|ᵀ |A_x| |α∞| in an automaton of f − g,
+    which is the sum of the sizes of all products in f(x) − g(x).
 
     >>> once, often = (
     ...     WFA([1, 0], [[[0, 1], [0, 0]]], [0, 1]),
@@ -161,7 +162,7 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
     while waiting:
         word, state, step = waiting.popleft()
         weight = state.times(maps.termination)
-        # nor where it is not a number
+        # also if the weight is not a number
         if not abs(weight.values) <= max(weight.errors, tolerance * weight.sizes):
             return word
         # What may be new is the step from the last direction. The states of long words become
@@ -180,11 +181,11 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
 
 
 def reaching_words(wfa: WFA) -> list[Word]:
-    """Find words whose states α₀ᵀ A_u span all states that any word leads to: the shortest ones, in
-    the order of the symbols.
+    """Find words whose states α₀ᵀ A_u span all states to which any word leads: the shortest ones,
+    in the order of the symbols.
 
-    Every prefix of such a word is such a word, λ first. There are none if the automaton is 0
-    everywhere, or its α₀ is.
+    Every prefix of such a word is also one of them, and λ comes first. There are none if the
+    automaton is 0 everywhere, or its α₀ is 0.
 
     >>> reaching_words(WFA([1, 0], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]], [1, 0]))
     [(), (0,)]
@@ -222,15 +223,15 @@ def norm(wfa: WFA) -> float:
 
 @check_types
 def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
-    """Return whether Σ_x |f(x)| over all strings is finite; None if that can't be decided with this
-    many products of matrices.
+    """Return whether Σ_x |f(x)| over all strings is finite; None if that can't be decided with
+    `max_products` products of matrices.
 
     Theorem (Bailly and Denis 2009): for the smallest automaton of f, the sum is finite if and only
-    if the norms of the products A_x of all strings x of some length n have a sum below 1. (One
-    direction: such sums for n and m multiply to at least that for n + m. The other: the entries of
-    A_x are linear combinations of finitely many f(u x v).) So lengths are tried one after the
-    other. The sum is infinite if Σ f or Σ f² diverges: where Σ |f| converges, |f| is below 1 from
-    some length on, and f² below |f|.
+    if the norms of the products A_x of all strings x of some length n have a sum below 1. (In one
+    direction, the product of such sums for n and m is at least the sum for n + m. In the other, the
+    entries of A_x are linear combinations of finitely many f(u x v).) So lengths are tried one
+    after the other. The sum is infinite if Σ f or Σ f² diverges: where Σ |f| converges, |f| is
+    below 1 from some length on, and f² is below |f|.
 
     >>> (
     ...     converges_absolutely(WFA([1], [[[-0.5]]], [1])),
@@ -247,7 +248,7 @@ def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
     Raises
     ------
     RecipeError
-        If the number is below 1.
+        If `max_products` is below 1.
     """
     check_at_least("max_products", max_products, 1)
     shortest = minimise(wfa)
@@ -255,7 +256,7 @@ def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
         return True
     if shortest.spectral_radius >= 1 or not _squares_converge(shortest):
         return False
-    # In the basis of the singular values the matrices have norms that are close to what they do in
+    # In the basis of the singular values, the norms of the matrices are close to their growth in
     # the long run.
     balanced = singular_value_automaton(shortest).wfa
     if np.abs(np.linalg.eigvals(np.abs(balanced.transitions).sum(axis=0))).max() < 1:
@@ -288,7 +289,7 @@ def distance(left: WFA, right: WFA) -> float:
         return 0.0
     parts = minimise(left), minimise(right)
     if all(map(_squares_converge, parts)):
-        # Projected on the span of its states alone. A second projection would lose what is small
+        # Projected onto the span of its states only. A second projection would lose what is small
         # where f and g almost agree.
         difference = parts[0] - parts[1]
         return _norm(_reachable(difference))
@@ -307,9 +308,10 @@ def relative_entropy(left: WFA, right: WFA) -> float:
     distributions.
 
     Both automata must be deterministic, with weights that are not negative: then a string has one
-    path, its logarithm is a sum along that path, and the expectation is a sum over the transitions
-    (Cortes, Mohri, Rastogi and Riley 2008). For automata that are not deterministic no such formula
-    is known; `metrics.evaluate` estimates the divergence on test strings.
+    path, the logarithm of its weight is a sum along that path, and the expectation is a sum over
+    the transitions (Cortes, Mohri, Rastogi and Riley 2008). For automata that are not
+    deterministic, no such formula is known; `metrics.evaluate` estimates the divergence on test
+    strings.
 
     >>> half, third = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2 / 3]]], [1 / 3])
     >>> round(relative_entropy(half, third), 6)
@@ -340,8 +342,8 @@ def relative_entropy(left: WFA, right: WFA) -> float:
     if left.spectral_radius >= 1:
         return float("inf")
     _check_pairs(max(left.num_states, right.num_states))
-    # A pair of states is where both automata are after the same prefix. `right` has one state more,
-    # in which it has got stuck.
+    # A pair of states holds the states of both automata after the same prefix. `right` has one more
+    # state, for prefixes that it can't read.
     start, moves, stops = _without_weights(right)
     n = left.num_states * len(start)
     pairs = WFA(
@@ -351,7 +353,7 @@ def relative_entropy(left: WFA, right: WFA) -> float:
         ),
         np.ones(n),
     )
-    arrivals = np.zeros(n)  # the weight with which f comes to each pair
+    arrivals = np.zeros(n)  # the weight with which f reaches each pair
     useful = pairs.useful_states
     among = pairs.summed_transitions[np.ix_(useful, useful)]
     arrivals[useful] = np.linalg.solve(np.eye(len(useful)) - among.T, pairs.initial[useful])
@@ -371,7 +373,7 @@ def relative_entropy(left: WFA, right: WFA) -> float:
 
 def _without_weights(wfa: WFA) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the moves of a deterministic automaton as zeros and ones, with a last state for what
-    it can't read; its α∞.
+    it can't read, and its α∞.
     """
     k = wfa.num_states
     start = np.append((wfa.initial != 0).astype(np.float64), 0.0 if wfa.initial.any() else 1.0)
@@ -382,8 +384,8 @@ def _without_weights(wfa: WFA) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _log2_ratio(weight: float, other: float) -> float:
-    """log₂ (weight / other); 0 for no weight, which has no part in the sum, and ∞ if the other has
-    none.
+    """log₂ (weight / other); 0 if the weight is 0, because it then adds nothing to the sum; ∞ if
+    only the other is 0.
     """
     if weight == 0:
         return 0.0
@@ -460,8 +462,8 @@ def approximate(wfa: WFA, num_states: int) -> WFA:
 
     Theorem (Balle, Panangaden and Precup 2015, 2019): the L2 distance to f is bounded by a function
     of the singular values that are left out, and goes to 0 with them. No automaton with as few
-    states has a Hankel matrix that is nearer, in operator norm, than the first of these (Eckart and
-    Young 1936). So the singular values say how many states are worth having.
+    states has a Hankel matrix whose distance, in operator norm, is below the first of these values
+    (Eckart and Young 1936). So the singular values show how many states are worth having.
 
     >>> source = WFA([0.9, 0.1], [[[0.5, 0.0], [0.0, 0.1]]], [0.5, 0.9])
     >>> approximate(source, 1).num_states, round(distance(approximate(source, 1), source), 3)
@@ -556,7 +558,7 @@ class Path(NamedTuple):
 
 @check_types
 def viterbi(wfa: WFA, word: WordLike) -> Path:
-    """Find the path of states with the largest weight. Of equal paths, lower states win.
+    """Find the path of states with the largest weight. Ties go to lower states.
 
     Source: Viterbi 1967; Rabiner 1989, equation 33.
 
@@ -618,9 +620,9 @@ def _check_not_negative(name: str, wfa: WFA) -> None:
 def _check_pairs(num_states: int) -> None:
     if num_states**2 > MAX_STATES_SQUARED:
         raise RecipeError(
-            f"this needs the pairs of states, at most {MAX_STATES_SQUARED:,}; got "
+            f"this needs at most {MAX_STATES_SQUARED:,} pairs of states; got "
             f"{plural(num_states, 'state')}, "
-            f"which are {num_states**2:,}"
+            f"which make {num_states**2:,}"
         )
 
 
@@ -634,8 +636,9 @@ def _squares_converge(shortest: WFA) -> bool:
 
     It does if and only if the largest eigenvalue of G ↦ Φ(G) = Σ_σ A_σ G A_σᵀ is below 1: the
     vectors A_v α∞ span the space, so the sums of Φⁿ(α∞ α∞ᵀ) converge only where they do for every
-    matrix. Φ is positive, so ‖Φⁿ‖ = ‖Φⁿ(I)‖; one that is clearly below 1 decides. An eigenvalue
-    that differs from 1 by no more than the rounding of the reduction counts as 1.
+    matrix. Φ is positive, so ‖Φⁿ‖ = ‖Φⁿ(I)‖; the sum converges if one of these norms is clearly
+    below 1. An eigenvalue that differs from 1 by no more than the rounding of the reduction counts
+    as 1.
     """
     k = shortest.num_states
     below_one = 1 - 64 * k * float(np.finfo(np.float64).eps)
@@ -685,9 +688,9 @@ def _gramian(wfa: WFA) -> FloatArray:
     """Compute Σ_v (A_v α∞)(A_v α∞)ᵀ over all strings v, shape (num_states, num_states), which must
     converge.
 
-    It is the solution of G = α∞ α∞ᵀ + Φ(G): of k(k + 1)/2 linear equations. Above `MEDIUM` states,
-    where their matrix is too large, GMRES solves them with products of k × k matrices alone, and
-    refines its solution by that of the residual.
+    It is the solution of G = α∞ α∞ᵀ + Φ(G), which are k(k + 1)/2 linear equations. Above `MEDIUM`
+    states, where their matrix is too large, GMRES solves them with products of k × k matrices
+    alone, and refines its solution by solving for the residual.
 
     Raises RecipeError if there are more states than that, and GMRES does not converge.
     """

@@ -18,8 +18,7 @@ def to_string_probabilities(wfa: WFA, statistic: str) -> WFA:
     f(x) = f(xΣ*) − Σ_σ f(xσΣ*). An automaton of factor frequencies gets this and also α₀ᵀ (I − A)
     in place of α₀ᵀ; one of suffix probabilities gets only the latter.
 
-    `statistic`: what `wfa` computes: "prefix", "factor", "suffix", or "string", which changes
-    nothing.
+    `statistic`: what `wfa` computes, "prefix", "factor", "suffix" or, to change nothing, "string".
     """
     initial = wfa.initial
     termination = wfa.termination

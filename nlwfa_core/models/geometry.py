@@ -1,8 +1,8 @@
 """Compare states as points: their directions, their principal axes, and the rotation that best
 aligns two sets of them.
 
-Learning chooses the basis of a model's states, so single coordinates mean nothing, while lengths,
-angles and variances do. The lab's pictures of states and the snapshots of a running training use
+Learning chooses the basis of a model's states, so lengths, angles and variances have a meaning, but
+single coordinates have none. The lab's pictures of states and the snapshots of a training run use
 the same three functions.
 
 Source of `aligning_turn`: the orthogonal Procrustes problem, Schönemann 1966.

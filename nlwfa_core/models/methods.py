@@ -36,7 +36,7 @@ class Methods:
     def __call__(self, strings: WordsLike) -> FloatArray: ...
 
     def __call__(self, strings: Any) -> float | FloatArray:
-        """f(x) of one string, which is text or a tuple; or of many, shape (num_strings,).
+        """Compute f(x) of one string (text or a tuple), or of many, shape (num_strings,).
 
         >>> from nlwfa_core import WFA, Alphabet
         >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
@@ -61,8 +61,8 @@ class Methods:
         >>> WFA([1], [[[0.25]], [[0.25]]], [0.5], Alphabet(("a", "b"))).next("ab")
         {'a': 0.25, 'b': 0.25, 'end': 0.5}
 
-        Raises RecipeError if a symbol is not in the model's alphabet, or that has a symbol "end"
-        (`next_scores` has the numbers then).
+        Raises RecipeError if a symbol is not in the model's alphabet, or the alphabet has a symbol
+        "end" (then use `next_scores`).
         """
         model = cast("Model", self)
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
@@ -88,7 +88,7 @@ class Methods:
         3000
 
         Raises RecipeError if strings do not end within `max_length` symbols, or all scores after a
-        prefix are 0: the others alone would not be a sample of the model.
+        prefix are 0: the other strings alone would not be a sample of the model.
         """
         check_type("num_strings", num_strings, int)
         model = cast("Model", self)
@@ -106,8 +106,8 @@ class Methods:
         ):
             if number:
                 raise RecipeError(
-                    f"{number:,} of {plural(num_strings, 'string')} {reason}. (draw returns "
-                    "the others)"
+                    f"{number:,} of {plural(num_strings, 'string')} {reason}; draw returns "
+                    "the others"
                 )
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
         return Sample(drawn.words, drawn.counts, alphabet)
@@ -128,7 +128,7 @@ class Methods:
         return f"{', '.join(parts)}, {plural(model.num_symbols, 'symbol')}: {symbols}"
 
     def __repr__(self) -> str:
-        """Describe the model in a line; its numbers are its attributes.
+        """Describe the model in a line, without the numbers in its attributes.
 
         >>> from nlwfa_core import WFA, Alphabet
         >>> WFA([1], [[[0.25]], [[0.25]]], [0.5], Alphabet(("a", "b")))

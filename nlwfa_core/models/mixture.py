@@ -8,7 +8,7 @@ often a single model decides.
 
 By symbol, p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after every prefix. This
 is how language models are usually interpolated (Jelinek and Mercer 1980). It predicts next symbols
-better, but it is not an automaton, even of automata.
+better, but it is not an automaton, even if all models are.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SMALLEST_EXPONENT = -900
 class Mixture(Methods):
     """A convex combination of models.
 
-    `mixture` makes one. If all models are WFAs, and strings are mixed, it makes a WFA instead.
+    The function `mixture` makes one or, if all models are WFAs and strings are mixed, a WFA.
 
     Attributes
     ----------
@@ -142,8 +142,8 @@ class Mixture(Methods):
         return total
 
     def log2_weights(self, words: Words) -> FloatArray:
-        """log₂ |f(x)|, shape (num_words,), −∞ for 0; for long strings, too, whose weights may be
-        too small for float64.
+        """log₂ |f(x)|, shape (num_words,), −∞ for 0. This also works for long strings, whose
+        weights may be too small for float64.
         """
         words = model_words(words, self.alphabet)
         if self.is_chain:
@@ -180,7 +180,7 @@ class Mixture(Methods):
         return total, largest
 
     def influences(self, trie: Trie) -> FloatArray:
-        """Compute the share that each model has in what the mixture says after each prefix u.
+        """Compute the share that each model has in the mixture's prediction after each prefix u.
 
         By string, it is w_m Σ |scores of model m| over the same sum for all models. For
         distributions, that is w_m P_m(uΣ*) / P(uΣ*), the probability that model m drew a string
@@ -219,8 +219,8 @@ class Mixture(Methods):
     def _next_probabilities(self, trie: Trie) -> FloatArray:
         """Compute p(σ | u).
 
-        A model that gives everything after u the score 0 says nothing; the others then share its
-        weight.
+        A model that gives everything after u the score 0 predicts nothing; the others then share
+        its weight.
         """
         total = np.zeros((trie.num_nodes, self.num_symbols + 1))
         for model, share in self._parts():
@@ -258,9 +258,9 @@ def _prefix_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
 
 
 def _joint_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
-    """Compute the same with any exponents.
+    """Compute the scores of `_prefix_scores` with any exponents.
 
-    The scores of a chain are conditional, so they are multiplied by that of u itself.
+    The scores of a chain are conditional, so they are multiplied by the score of u itself.
     """
     scores, exponents = scaled_next_scores(model, trie)
     exponents = np.zeros(trie.num_nodes, dtype=np.int64) if exponents is None else exponents
@@ -402,11 +402,11 @@ def fit_mixture(
 ) -> tuple[WFA | Mixture, FloatArray]:
     """Combine models with the weights under which validation strings are likeliest.
 
-    The weights are found by EM. It approaches the largest likelihood, because its logarithm is
-    concave in them, and ends when an iteration changes no weight by 1e-9, or after 10,000; models
-    that are nearly equal may then still share a weight. A negative f_m(x) counts as 0. A string, or
-    by symbol a next symbol, to which no model gives a positive weight is left out. Models whose
-    weight falls below SMALLEST_WEIGHT are left out of the mixture.
+    The weights are found by EM. EM approaches the largest likelihood, because the logarithm of the
+    likelihood is concave in the weights. It ends when an iteration changes no weight by 1e-9, or
+    after 10,000 iterations; models that are nearly equal may then still share a weight. A negative
+    f_m(x) counts as 0. A string (or, by symbol, a next symbol) to which no model gives a positive
+    weight is left out. Models whose weight falls below SMALLEST_WEIGHT are left out of the mixture.
 
     Parameters
     ----------
@@ -515,7 +515,7 @@ def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, Flo
     −∞ for 0.
 
     Returns `next_logs` (num_events,): in an order that depends on the words alone; `next_counts`
-    says how often each happens. `logs` (num_words,): the sum for each word and its end. If the
+    counts how often each happens. `logs` (num_words,): the sum for each word and its end. If the
     model is a distribution, it is log₂ f(x).
     """
     parts = list[FloatArray]()
@@ -540,7 +540,7 @@ def next_counts(sample: Sample, num_symbols: int) -> IntArray:
 
 
 def log2_probabilities(model: Model, words: Words) -> FloatArray:
-    """log₂ f(x), shape (num_words,); −∞ unless f(x) is above 0. It may be too small for float64."""
+    """log₂ f(x), shape (num_words,); −∞ unless f(x) > 0. f(x) may be too small for float64."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if isinstance(model, WFA):
             # a WFA's weight may be negative: scaled scores keep the sign of one too small for

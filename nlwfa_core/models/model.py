@@ -22,8 +22,8 @@ MODELS_ALPHABET = "the model's"  # as errors of `Words.in_alphabet` call it
 
 
 class Model(Protocol):
-    """A function over strings: WFA, NLWFA, an n-gram, a recurrent network, the true model of
-    generated strings.
+    """A function over strings: a WFA, an NLWFA, an n-gram, a recurrent network, or the true model
+    of generated strings.
     """
 
     @property
@@ -57,7 +57,7 @@ class LogModel(Model, Protocol):
 
 @runtime_checkable
 class ScaledModel(Model, Protocol):
-    """A model whose scores fall with the length of a prefix, so those of long ones need a
+    """A model whose scores fall with the length of a prefix, so the scores of long prefixes need a
     factor of their own.
     """
 
@@ -165,7 +165,7 @@ def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
     """Compute weights f(x) that may not fit into float64: numbers m and exponents e, both of shape
     (num_words,), f(x) = m · 2ᵉ.
 
-    e is 0 for all but those that would be below 2⁻¹⁰²² or above 2¹⁰²⁴.
+    e is 0 except for weights that would be below 2⁻¹⁰²² or above 2¹⁰²⁴.
 
     `words`: in the model's alphabet.
     """

@@ -1,9 +1,9 @@
 """Save and load models: arrays as safetensors, everything else as JSON. Nothing is ever unpickled.
 
 A model's folder holds `model.safetensors` and `model.json`. The JSON names the SHA-256 of the other
-file, so nobody reads the parts of two models as one. A model is replaced by a single rename,
-that of the JSON: the new arrays are written to another file before it, and get their name after it.
-Whenever the process is killed, the folder holds the old model or the new one.
+file, so the parts of two models are never read as one. A model is replaced by a single rename, that
+of the JSON: the new arrays are written to another file before this rename, and get their final name
+after it. Whenever the process is killed, the folder holds the old model or the new one.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ UNKNOWN = "unknown"  # the field that names the symbol for the unknown, if there
 # the kinds of a `Mixture` and an `NGram` in model.json
 MIXTURE = "mixture"
 NGRAM = "ngram"
-# The fields of model.json, all of them needed but UNKNOWN: those of every model, and those of each
-# kind, also as part of a mixture.
+# The fields of model.json, all of them required except UNKNOWN: those of every model, and those of
+# each kind, also as part of a mixture.
 FIELDS: dict[str, type] = {
     "format": int,
     "version": str,
@@ -88,7 +88,7 @@ def save(
     sync: bool = True,
 ) -> None:
     """Write a model and its alphabet to a folder, which is made if it does not exist. `load` can
-    read every model that this accepts.
+    read every model that `save` accepts.
 
     >>> from tempfile import TemporaryDirectory
     >>> from nlwfa_core import WFA, Alphabet, load, save
@@ -103,8 +103,8 @@ def save(
     model : WFA, NLWFA, RecurrentModel, NGram or Mixture
         A model, or an object that holds one, such as a `Fit`.
     path : Path or str
-        The folder. It gets the files `model.json` and `model.safetensors`, which replace a model
-        that it holds.
+        The folder. It gets the files `model.json` and `model.safetensors`, which replace those of
+        any model in it.
     info : mapping, optional
         Values that JSON can hold, such as parts of the recipe, the training file and messages;
         `load_info` reads them. They are for people; only a note on test strings that are training
@@ -162,7 +162,7 @@ def save(
     }
     try:
         text = to_json(header).encode()
-    # half of a surrogate pair is a ValueError, too
+    # half of a surrogate pair also raises a ValueError
     except (TypeError, ValueError, RecursionError) as error:
         raise RecipeError(
             f"a model's symbols and info must be valid JSON to be saved: {error}"
@@ -373,7 +373,7 @@ def _check_fields(
 def _tensors_of(directory: Path, digest: str) -> bytes:
     """Read the arrays that a model.json names.
 
-    Raises RecipeError if there are none, or those of another model.
+    Raises RecipeError if there are none, or they belong to another model.
     """
     new = directory / NEW_ARRAYS
     if new.is_file():

@@ -74,8 +74,8 @@ class NGram(ChainModel, Methods):
 
     Its probabilities have the form p(a | h) = (n(h a) + r(h) p(a | h')) / (Σ_b n(h b) + r(h)),
     where h' is the history h without its oldest symbol. For the empty history, the uniform
-    distribution over Σ and the end takes the place of p(a | h'). `SMOOTHINGS` says what n and r
-    are:
+    distribution over Σ and the end takes the place of p(a | h'). n and r depend on the smoothing,
+    one of `SMOOTHINGS`:
 
     - "witten-bell" (Witten and Bell 1991): n(h a) = c(h a), how often a follows h, and r(h) is the
       number of distinct symbols that follow h.
@@ -211,7 +211,7 @@ class NGram(ChainModel, Methods):
         smoothing: str = WITTEN_BELL,
         alphabet: Alphabet | None = None,
     ) -> NGram:
-        """Make the model from all that it counts.
+        """Make the model from the windows that it counts.
 
         Parameters
         ----------
@@ -383,8 +383,8 @@ def _windows(sample: Sample, order: int) -> tuple[IntArray, FloatArray]:
     lengths = sample.words.lengths
     offsets = sample.words.offsets.astype(np.int64)
     mark = sample.num_symbols + 1
-    # All strings in one row. Before each are order − 2 times 0 (nothing) and the mark of its
-    # beginning; after it that of its end.
+    # All strings are in one row. Before each come 0 (nothing), order − 2 times, and the mark of its
+    # beginning; after it comes the mark of its end.
     # of each string's first symbol
     starts = offsets[:-1] + order * np.arange(num_words) + order - 1
     row = np.zeros(

@@ -192,7 +192,7 @@ class NLWFA(Methods):
 
         Biasless maps are linear near 0, tanh included: tanh x = x to all digits for |x| < 2⁻²⁷. So
         a state of any size below that can be multiplied by a power of two before a step, and
-        divided by it after.
+        divided by it afterwards.
 
         Returns
         -------
@@ -237,7 +237,7 @@ class NLWFA(Methods):
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,); −∞ for 0.
 
-        Finite for long strings, whose weights may be too small for float64.
+        It is finite even for long strings, whose weights may be too small for float64.
 
         Raises RecipeError if a word has a symbol that the model does not have.
         """

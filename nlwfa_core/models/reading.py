@@ -1,7 +1,7 @@
 """Define how a network's outputs become weights of strings, and scores of the next symbol.
 
 From the state of a prefix u, a network over the rows of a Hankel matrix computes an approximation
-of u's row. What that row says about strings depends on what the matrix holds: frequencies of whole
+of u's row. What that row means for strings depends on what the matrix holds: frequencies of whole
 strings, frequencies of prefixes with a symbol for the end, or conditional probabilities. A
 `Reading` computes weights and scores from outputs accordingly, and describes them in LaTeX and in
 words. A new reading needs a class here, an entry in `READINGS`, and the case in `reading_for` in
@@ -111,8 +111,8 @@ class Reading(ABC):
 
     @property
     def degree(self) -> int:
-        """Return the power of an output that the link computes, 1 or 2. (Softmax computes none; its
-        outputs are never scaled.)
+        """Return the power of an output that the link computes, 1 or 2. (Softmax is not a power;
+        its outputs are never scaled.)
         """
         return 2 if self.link == "square" else 1
 
@@ -229,7 +229,7 @@ class StringReading(Reading):
     def output_layer(
         self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool
     ) -> FloatArray:
-        # ‖y D‖² = ‖y R‖² with D Dᵀ = R Rᵀ: the squares of all columns from few.
+        # ‖y D‖² = ‖y R‖² with D Dᵀ = R Rᵀ: the sum of the squares of all columns follows from few.
         row_sums = (
             np.linalg.qr(last.T)[1].T if self.link == "square" else last.sum(axis=1, keepdims=True)
         )
@@ -280,8 +280,8 @@ class ConditionalReading(Reading):
     def output_layer(
         self, last: FloatArray, suffixes: Words, num_symbols: int, bounded: bool
     ) -> FloatArray:
-        # With boundary symbols, p(σ | u) is in the column of σ alone. Without, all that begins with
-        # σ is summed; the end is λ.
+        # With boundary symbols, p(σ | u) is in the column of σ alone. Without them, all columns
+        # that begin with σ are summed, and the end is λ.
         positions = np.flatnonzero(suffixes.lengths == 1 if bounded else suffixes.lengths > 0)
         first = suffixes.symbols[suffixes.offsets[positions]]
         # not ⊢

@@ -1,5 +1,5 @@
 """Define recurrent networks as models of strings: GRU (Cho et al. 2014) and LSTM (Hochreiter,
-Schmidhuber 1997, forget gates).
+Schmidhuber 1997, with forget gates).
 
 They are evaluated with numpy alone; `learning.recurrent_networks` trains them with torch.
 """
@@ -22,7 +22,7 @@ GATES = {"GRU": 3, "LSTM": 4}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecurrentModel(ChainModel, Methods):
-    """A model with one recurrent layer, and on its output h a softmax over all symbols and the end
+    """A model with one recurrent layer and, on its output h, a softmax over all symbols and the end
     of the string.
 
     Gates are in torch's order.
@@ -76,8 +76,8 @@ class RecurrentModel(ChainModel, Methods):
 
     @cached_property
     def initial(self) -> FloatArray:
-        """Return the state of λ, shape (state_size,), which is the state of zeros after reading the
-        beginning of a string.
+        """Return the state of λ, shape (state_size,), which is the state reached from zeros by
+        reading the beginning of a string.
 
         It holds h and, for an LSTM, the cell state after it.
         """
@@ -120,5 +120,5 @@ class RecurrentModel(ChainModel, Methods):
 
 
 def _logistic(x: FloatArray) -> FloatArray:
-    """1 / (1 + exp(−x)), which overflows nowhere in this form."""
+    """Compute 1 / (1 + exp(−x)) in a form that never overflows."""
     return 0.5 + 0.5 * np.tanh(x / 2)

@@ -2,8 +2,7 @@
 probabilities.
 
 `sources.random_automata.sample_words` draws from probabilistic automata only. The functions here
-also
-accept learned models, whose scores may be negative: they draw strings symbol by symbol from
+also accept learned models, whose scores may be negative: they draw strings symbol by symbol from
 normalised |scores|, and report the share of negative scores.
 """
 
@@ -41,7 +40,7 @@ class Drawn:
     # (num_words,): the probability with which each string is drawn: the product of its normalised
     # |scores|, its end included
     chances: FloatArray
-    num_strings: int  # the number of strings that was asked for: Σ counts + num_cut + num_stuck
+    num_strings: int  # the number of strings that were asked for: Σ counts + num_cut + num_stuck
     # num_cut, num_stuck: how many strings were given up because they reached the largest length
     # without an end, and because the scores after a prefix could not be normalised
     num_cut: int

@@ -4,7 +4,7 @@ projected onto it.
 A state that lies in the span of others, except for rounding errors, must not count as a new
 direction; a small true direction must. So every number carries a bound of its error (a running
 error analysis; Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.3), and counts as
-zero by the rule of `rounding`. That is decided entry by entry, too: noise in an entry that should
+zero by the rule of `rounding`. That is also decided entry by entry: noise in an entry that should
 be 0 would otherwise lead to states that no string reaches.
 
 Sources: Schützenberger 1961; Tzeng 1992.
@@ -52,7 +52,7 @@ class Bounded(NamedTuple):
     def without_noise(self) -> Bounded:
         """Set to 0 what the rounding of products of these sizes may have left.
 
-        It would look like a number in the next product.
+        Otherwise, it would look like a true number in the next product.
         """
         noise = np.abs(self.values) <= error_of_sums(self.values) * self.sizes
         return self._replace(values=np.where(noise, 0.0, self.values))
@@ -128,7 +128,7 @@ class Span:
         bounds = errors + error * (np.abs(values) + np.abs(shares) @ magnitudes)
         error_of_shares = magnitudes @ bounds + self.errors @ np.abs(values)
         bounds += np.abs(shares) @ self.errors + error_of_shares @ magnitudes
-        # Bounds of a chain of nearly parallel directions may overflow; then they say nothing.
+        # Bounds of a chain of nearly parallel directions may overflow; then they are of no use.
         bounds = np.fmin(bounds, LARGEST_BOUND)
         length = float(np.linalg.norm(rest))
         if length <= min(
@@ -174,7 +174,7 @@ class Reduction(NamedTuple):
 
 
 def smallest(initial: FloatArray, transitions: FloatArray, termination: FloatArray) -> Reduction:
-    """Project an automaton onto the span of its states α₀ᵀ A_u, and that onto the span of the
+    """Project an automaton onto the span of its states α₀ᵀ A_u, and the result onto the span of the
     vectors A_v α∞.
 
     Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states
@@ -229,7 +229,7 @@ def balance(
 
 def onto_reachable(maps: Maps) -> tuple[Maps, FloatArray]:
     """Project an automaton onto the span of its states, which leaves its function the same; return
-    it, and the rows of the span.
+    the result, and the rows of the span.
     """
     span = reachable_span(maps)
     rows = Bounded.exact(span.rows)._replace(errors=span.errors)

@@ -1,7 +1,7 @@
 """Extend a model to symbols that it does not know: strings with such a symbol have the weight 0,
-and what follows it the score 0.
+and what follows it has the score 0.
 
-So one rare symbol in a test file does not stop all scores. `extended` returns the model itself if
+So one rare symbol in a test file does not prevent scoring. `extended` returns the model itself if
 there is no such symbol, or if its alphabet has a symbol that stands for all others.
 """
 
@@ -99,12 +99,12 @@ def has_known_symbols(words: Words, num_symbols: int) -> Mask:
 
 
 def has_any_of(words: Words, numbers: Sequence[int]) -> Mask:
-    """Return for each word whether it has one of some symbols, shape (num_words,)."""
+    """Return for each word whether it has any of some symbols, shape (num_words,)."""
     return _have_any(words, np.isin(words.symbols, numbers))
 
 
 def num_unknown(model: Model, sample: Sample) -> int:
-    """Count the strings with a symbol that is unknown to a model, or that stands for those."""
+    """Count the strings with a symbol that a model does not know, or that stands for those."""
     if isinstance(model, WithUnseen):
         return int(sample.counts[~has_known_symbols(sample.words, model.model.num_symbols)].sum())
     alphabet = alphabet_of(model)
@@ -123,7 +123,7 @@ def _have_any(words: Words, is_meant: Mask) -> Mask:
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
     """Raise RecipeError if words seem to belong to another model: if every word, except λ, has a
-    symbol that is not in an alphabet. Its symbols are the numbers below its length.
+    symbol that is not in an alphabet. The alphabet's symbols are the numbers below its length.
 
     With a symbol for the unknown, words may have other symbols; then it is an error if they have no
     symbol of the alphabet at all.

@@ -33,7 +33,7 @@ from .span import smallest
 SMALLEST_SIZE = 2.0**-900
 LARGEST_SIZE = 2.0**300
 SHIFT = 800
-# Where the radius of ΣA is above this, the smallest automaton is computed; unless symbols × states³
+# Where the radius of ΣA is above this, the smallest automaton is computed, unless symbols × states³
 # or an entry is too large.
 CLEARLY_BELOW_1 = 1 - 1e-6
 MOST_WORK = 2**31
@@ -64,7 +64,7 @@ class WFA(Methods):
 
     Examples
     --------
-    An automaton whose weight of a string is the number of its symbols:
+    An automaton in which the weight of a string is its number of symbols:
 
     >>> counter = WFA(
     ...     np.array([1.0, 0.0]), np.array([[[1.0, 1.0], [0.0, 1.0]]]), np.array([0.0, 1.0])
@@ -132,7 +132,7 @@ class WFA(Methods):
 
     @property
     def _initial_with_error(self) -> FloatArray:
-        """Return α₀ and the bound of its error, shape (2 num_states,): it is exact."""
+        """Return α₀ and the bound of its error, which is 0; shape (2 num_states,)."""
         return np.concatenate((self.initial, np.zeros(self.num_states)))
 
     def _step_with_errors(self, states: FloatArray, symbol: int) -> FloatArray:
@@ -182,7 +182,8 @@ class WFA(Methods):
         """f(x) of each word, shape (num_words,); exactly 0 where only rounding error is left.
         Common prefixes are computed once.
 
-        A weight below 1e-308 is 0 too, and one above 1e308 is ±∞; `log2_weights` has their sizes.
+        A weight below 1e-308 is also 0, and one above 1e308 is ±∞; `log2_weights` returns their
+        sizes.
 
         Raises RecipeError if a word has a symbol that the model does not have.
         """
@@ -203,7 +204,7 @@ class WFA(Methods):
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,); −∞ for 0.
 
-        Finite for long strings, whose weights may not fit into float64.
+        It is finite even for long strings, whose weights may not fit into float64.
 
         Raises RecipeError if a word has a symbol that the model does not have.
         """
@@ -306,9 +307,9 @@ class WFA(Methods):
         spectral radius of A.
 
         Where the radius is not clearly below 1, states whose contributions cancel may be the
-        reason, and they would make the sums diverge, or arbitrary. So both are then computed in the
-        smallest automaton, which is a projection (`span.smallest`): the sums are P s, with s those
-        of that automaton.
+        reason, and they would make the sums diverge or become arbitrary. So both are then computed
+        in the smallest automaton, which is a projection (`span.smallest`): the sums are P s, with s
+        those of that automaton.
         """
         useful = self.useful_states
         A = self._useful_transitions
@@ -339,11 +340,11 @@ class WFA(Methods):
     def spectral_radius(self) -> float:
         """Return the largest |eigenvalue| of A = Σ_σ A_σ over the useful states.
 
-        If these include states whose contributions cancel, so it would be 1 or more for that
-        reason alone, it is that of the smallest automaton of the same function (see
-        `algebra.minimise`; automata that are too large for this are taken as they are). Then, if it
-        is 1 or more, the sum of f over all strings diverges. It is ∞ if A itself overflows, at
-        least 1 if I − A is singular, and 0 if there are no useful states.
+        If it would be 1 or more only because of states whose contributions cancel, it is that of
+        the smallest automaton of the same function (see `algebra.minimise`; automata that are too
+        large for this are taken as they are). Then, if it is 1 or more, the sum of f over all
+        strings diverges. It is ∞ if A itself overflows, at least 1 if I − A is singular, and 0 if
+        there are no useful states.
         """
         return self._useful_sums[1]
 
@@ -352,9 +353,9 @@ class WFA(Methods):
         """Return the vector s, shape (num_states,), for which zᵀ s is the sum of the weights of all
         strings read from a state z.
 
-        Over the useful states it is (I − A)⁻¹ α∞, for all other states 0 (Balle et al. 2014). It
-        has this meaning only if `spectral_radius` is below 1; otherwise the same formula is
-        evaluated, but the sum diverges. If I − A is singular, it is nan.
+        Over the useful states it is (I − A)⁻¹ α∞, and for all other states it is 0 (Balle et al.
+        2014). It has this meaning only if `spectral_radius` is below 1; otherwise the same formula
+        is evaluated, but the sum diverges. If I − A is singular, it is nan.
         """
         sums = np.zeros(self.num_states)
         useful_sums = self._useful_sums[0]

@@ -3,10 +3,10 @@ draws on them and returns them.
 
 New Axes are as wide as a column of a two-column page (`WIDTH`), in the small type of captions
 (`STYLE`). `save` writes a figure at a size in inches: as PDF with TrueType fonts (type 42), which
-publishers ask for, as SVG, PGF or PNG. Any other setting is that of Matplotlib.
+publishers ask for, or as SVG, PGF or PNG. Any other setting is that of Matplotlib.
 
 The functions draw what the lab's pages draw, with the same colours: a Hankel matrix, its singular
-values, the losses of training, the states of prefixes, the ways of strings through the states, an
+values, the losses of training, the states of prefixes, the paths of strings through the states, an
 automaton's graph, the weights of ever deeper strings, and scores with their intervals over seeds.
 Needs the extra [plot].
 
@@ -578,7 +578,7 @@ def trajectories(
     prefixes: HankelMatrix | WordsLike | None = None,
     unit_length: bool = False,
 ) -> Axes:
-    """Draw the way of each string through the states: a line from the state of λ, over one point
+    """Draw the path of each string through the states: a line from the state of λ through one point
     for each of its symbols.
 
     >>> from nlwfa_core import fit
@@ -1038,7 +1038,7 @@ def _draw_line(
         label=name,
         marker=SHAPES.get(MARKERS.get(kind, ""), ""),
     )
-    # the x of an infinite score is visible, too
+    # the x of an infinite score is also visible
     ax.update_datalim([(x, 0.0) for x in xs if x > 0 or ax.get_xscale() == "linear"], updatey=False)
     ax.autoscale_view()
     finite = np.isfinite(middles) & np.isfinite(lows) & np.isfinite(highs)
@@ -1154,7 +1154,7 @@ def _prefixes(
 ) -> tuple[Words, Alphabet | None]:
     """Return strings in a model's alphabet, and this alphabet.
 
-    Of a Hankel matrix, those without boundary symbols.
+    For a Hankel matrix, those without boundary symbols.
     """
     alphabet = alphabet_of(model)
     if not isinstance(strings, HankelMatrix):

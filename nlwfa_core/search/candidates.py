@@ -33,8 +33,8 @@ class Candidate:
     # what `mixture.next_log2_probabilities` returns on the validation strings, if it has been
     # computed
     logs: tuple[FloatArray, FloatArray] | None = None
-    # whether the training came to its end, so one on all strings, which no validation strings
-    # stop, is likely to be as good
+    # whether the training came to its end. If so, training on all strings, which no validation
+    # strings stop, is likely to give as good a model.
     is_whole: bool = True
 
     @property
@@ -44,7 +44,7 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        """Name the candidate; a family whose recipes say more has a class of its own."""
+        """Name the candidate; a family whose recipes hold more has a class of its own."""
         return f"{self.family}, k = {self.num_states}"
 
     @property

@@ -5,12 +5,12 @@ The families are n-grams (a baseline, which has no states), spectral learning, d
 automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA by likelihood and, on request, an LSTM.
 All are compared by their bits per symbol on validation strings. First each family is tried with
 small effort and several numbers of states. Then time goes, in short turns, to the training runs of
-EM that promise the fewest bits: a training's promise is its loss now minus what the last half of
-its iterations gained, as in successive halving with a forecast. A few new ones begin at first, and
-again whenever one has converged: another seed, another start, or more states. Networks of few
-symbols grow from rank to rank, at once while that is cheap. Of many symbols they train for long if
-a short training was near the best model. If an LSTM was near it, further ones are trained while
-there is time. At the end, `mixing` chooses a model or a mixture, which then learns from all
+EM that promise the fewest bits: the promise of a run is its loss now minus what the last half of
+its iterations gained, as in successive halving with a forecast. A few new runs begin at first, and
+again whenever one has converged, with another seed, another start, or more states. Networks over
+few symbols grow from rank to rank, at once while that is cheap. Networks over many symbols train
+for long if a short run came near the best model. If an LSTM came near it, further LSTMs are trained
+while there is time. At the end, `mixing` chooses a model or a mixture, which then learns from all
 strings.
 
 What is trained depends on the clock. Each training run has a recipe with a seed and its number of
@@ -52,8 +52,9 @@ HELD_OUT_SHARE = 0.1
 FEWEST_HELD_OUT = 20
 MOST_HELD_OUT_SHARE = 0.2
 LOG_SECONDS = 20.0  # between two lines about the same model
-# At most these shares of the time are reserved for training on all strings: if it goes on from
-# models, and if models are trained again. That takes this many times as long as before.
+# At most these shares of the time are reserved for training on all strings: the first if training
+# goes on from models, the second if models are trained again, which takes `AGAIN` times as long as
+# before.
 RESERVED_SHARE = 0.25
 RESERVED_SHARE_AGAIN = 0.5
 AGAIN = 1.2
@@ -68,7 +69,7 @@ def hold_out(strings: Sample, seed: int) -> tuple[Sample, Sample]:
     if number < 2:
         raise RecipeError(
             "at least 2 strings are needed, because a part of them is held out to choose "
-            f"by; got {number:,}"
+            f"a model; got {number:,}"
         )
     fewest = min(FEWEST_HELD_OUT, round(MOST_HELD_OUT_SHARE * number))
     held_out = max(round(HELD_OUT_SHARE * number), fewest, 1)
@@ -99,8 +100,8 @@ def search(
     ----------
     train : Sample, or strings as `strings.plain.as_sample` takes them
     validation : the same, optional
-        Without them, a tenth of the training strings is held out, and the chosen model is trained
-        on all strings in the end.
+        Without them, a tenth of the training strings is held out, and the chosen model is finally
+        trained on all strings.
     budget : Budget
     stop : threading.Event, optional
         When it is set, the search ends, and the best model so far is returned.
@@ -110,16 +111,15 @@ def search(
         Called with a sentence whenever a model is the best so far.
     other_models : collection of str
         Which non-automata the result may contain: "n-gram", "LSTM". With any of them, a mixture may
-        also be one of next symbols, which is not an automaton, either.
+        also be one of next symbols, which is not an automaton.
     for_ranking : bool
-        Whether the model is to rank what may follow a prefix. Then the choice in the end is by
-        NDCG5.
+        Whether the model is to rank what may follow a prefix. Then the final choice is by NDCG5.
 
     Raises
     ------
     RecipeError
         If there are too few strings, no model gives the validation strings a finite number of bits,
-        or another model is none of those above.
+        or `other_models` has another name.
     """
     for name in other_models:
         check_one_of("other_models", name, OTHER_MODELS)
@@ -154,7 +154,7 @@ def search(
 class _Search:
     """A search: what is trained next, and the end.
 
-    Trainings run in threads; everything is decided in the thread that calls `run`.
+    Training runs in threads; everything is decided in the thread that calls `run`.
     """
 
     def __init__(
@@ -244,9 +244,7 @@ class _Search:
         self.report(Progress("search", min(round(spent), total), total, loss, BITS))
 
     def _next_task(self, running: Collection[object]) -> Task | None:
-        """Choose what to do next: what the first family has that has anything. None if nothing is
-        left.
-        """
+        """Choose the next task, from the first family that has one. None if there is none left."""
         self._reserve()
         self._note_best()
         if self.clock.is_over():

@@ -111,8 +111,8 @@ class Mixing:
         return best
 
     def by_string(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
-        """Choose a mixture: from each limit on a component's states, add the model that helps most,
-        while it helps and fits.
+        """Choose a mixture: for each limit on a component's states, add the model that helps most,
+        as long as one helps and fits.
         """
         best = usable[0]
         chosen = [best]
@@ -203,8 +203,8 @@ class Mixing:
 
 
 def largest_automaton(num_symbols: int) -> int:
-    """Return the number of states up to which an automaton, also one that is a mixture, has as many
-    numbers as allowed.
+    """Return the largest number of states with which an automaton, or a mixture that is one, has no
+    more numbers than allowed.
     """
     return isqrt(limits.most("transition_numbers") // num_symbols)
 
@@ -216,7 +216,7 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
     There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of
     next symbols.
 
-    `seed`: of the random numbers.
+    `seed`: the seed of the random numbers.
     """
     rng = np.random.default_rng(seed)
     rows = np.repeat(np.arange(len(strings.words)), strings.counts)

@@ -90,7 +90,7 @@ def select_rank(
     ----------
     train : Sample, or strings as `strings.plain.as_sample` takes them
     validation : TestSet, or strings, or None
-        Training that stops early stops by them. None for AIC and BIC, which need no such strings.
+        Early stopping uses them. None for AIC and BIC, which need no such strings.
     ranks : sequence of int
     recipe : Recipe, optional
         The parts for the Hankel matrix and learning are used, except for the rank; the part for the
@@ -137,7 +137,7 @@ def _models(
     report: Report,
     cancelled: CancelCheck,
 ) -> Iterator[tuple[int, LearnedModel]]:
-    """Learn with each rank, and add the messages about each training to the notes.
+    """Learn with each rank, and add the messages about each training run to the notes.
 
     `stopping`: the strings on which training stops early.
     """

@@ -5,14 +5,15 @@
 - `dyck`: well-bracketed strings, which no finite automaton computes, with exact probabilities.
 - `tomita`: seven small regular languages, each with a distribution.
 - `random_automata`: random automata, squares of them, and exact sampling from any automaton.
-- `reading`: what a user may choose about a file: format, encoding, separator, columns.
-- `recognition`: recognises from its first lines what a file contains: its kind, the columns of a
-  table, of a log or of annotated text, lines of JSON.
+- `reading`: what a user may choose about a file, such as its format, encoding, separator and
+  columns.
+- `recognition`: recognises what a file contains from its first lines, such as its kind, the columns
+  of a table, of a log or of annotated text, or lines of JSON.
 - `other_files`: recognises files of other fields, so none is read as strings of words.
 - `other_formats`: reads some of these: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
   Abbadingo.
-- `letters`: reports what can't be seen in symbols: letters in two forms, characters without width,
-  other empty words.
+- `letters`: reports what can't be seen in symbols, such as letters in two forms, characters without
+  width, and other empty words.
 - `string_files`: reads strings from the bytes of a file, in any format.
 - `labels`: reads a table with a column of labels, as a file of strings for each label.
 - `preview`: shows the beginning of a file, and what can be chosen about it.

@@ -25,12 +25,12 @@ and (1) stays true: if x was not held, it is now, with s = 1 and m = E. A cut ke
 the largest excess and raises E by c, the largest excess that it drops: t(x) ≤ s(x) + m(x) ≤ E + c,
 the new E, for each x dropped; the others do not change. (2) holds because t(x) − s(x) is never
 negative, and sums to D. For (3), consider Σ e(x), which is never negative. Reading a string adds 1
-to it; a cut lowers each of the k + 1 largest excesses by c, so takes at least (k + 1) c away. Hence
-N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, so all three
+to it; a cut lowers each of the k + 1 largest excesses by c, so it takes at least (k + 1) c away.
+Hence N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, so all three
 statements still hold.
 
-Frequencies, as shares of N, are never too high, and too low by at most E / N (a string, an entry of
-H) or D / N (a prefix, a suffix). Those of all strings that are held sum to 1 − D / N.
+Frequencies, as shares of N, are never too high, and are too low by at most E / N (a string, an
+entry of H) or D / N (a prefix, a suffix). Those of all strings that are held sum to 1 − D / N.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ MAX_DISTINCT = 1_000_000
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Holds how often each string of a file occurs, counted in limited memory: rare strings may be
-    missing, and counts too low.
+    missing, and counts may be too low.
     """
 
     num_symbols: int
@@ -150,7 +150,7 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
         file.read(size), b"")`.
     max_distinct : int
         The largest number of distinct strings in memory. When there are more, half of them are
-        dropped at once, to drop rarely.
+        dropped at once, so this is rarely needed.
 
     Raises
     ------
@@ -196,8 +196,7 @@ class _Held:
 
 @dataclass(frozen=True, eq=False)
 class TextCounts:
-    """Holds how often each string of a file of any format and size occurs, counted as `Counts`
-    does.
+    """Holds how often each string of a file of any format and size occurs, counted as by `Counts`.
 
     Attributes
     ----------
@@ -239,8 +238,8 @@ class TextCounts:
 
 
 def strings_csv(counts: Iterable[tuple[str, int]], in_tokens: bool) -> str:
-    """Write strings and their counts as a table. Its first line says how strings are split into
-    symbols, because some of them alone may look different.
+    """Write strings and their counts as a table. Its first line states how strings are split into
+    symbols, because a part of the strings may look as if they were split in another way.
 
     >>> print(strings_csv([("ab", 2), ("a,b", 1)], in_tokens=False), end="")
     characters,count
@@ -265,8 +264,8 @@ def count_text(
     ACGT,2
     GG,1
 
-    Memory holds `max_distinct` distinct strings and, of a log of events, its cases and two or three
-    numbers for each event.
+    Memory holds `max_distinct` distinct strings and, for a log of events, its cases and two or
+    three numbers for each event.
 
     `reads`: the bytes of the file in order, divided at any positions. `reading`: how it is read.
 
@@ -386,7 +385,7 @@ def _in_utf8(reads: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Counts:
     """Add up the counts of two files, over the larger alphabet. If no string was dropped, one pass
-    over both gives the same counts.
+    over both files gives the same counts.
 
     >>> shards = [count_strings([data]) for data in (b"2 2\\n1 0\\n1 1\\n", b"1 3\\n1 1\\n")]
     >>> merge(*shards).sample().counts.tolist()

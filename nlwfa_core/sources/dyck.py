@@ -219,9 +219,9 @@ class Dyck(Methods):
         """Draw the derivations of all strings as one sequence of rules, each applied to the
         leftmost S.
 
-        In the code, `pending` counts after each rule the S that still have to be replaced, without
-        the initial S of each string. The derivation of string i ends where `pending` first reaches
-        −(i + 1).
+        In the code, `pending` counts, after each rule, the S that still have to be replaced,
+        without the initial S of each string. The derivation of string i ends where `pending` first
+        reaches −(i + 1).
         """
         rules = np.empty(0, dtype=np.int64)
         ends = np.empty(0, dtype=np.int64)
@@ -271,8 +271,8 @@ def _too_long(max_length: int) -> RecipeError:
 
 
 def _terms(split: float) -> int:
-    """Return the n from which P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding errors;
-    at most 200,000 (s near 1/2).
+    """Return the n from which on P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding
+    errors; at most 200,000 (s near 1/2).
     """
     ratio = 4 * split * (1 - split)
     return 1 if ratio == 0 else 200_000 if ratio > 0.9998 else 1 + math.ceil(40 / -math.log(ratio))

@@ -52,7 +52,7 @@ def automaton_format(data: bytes) -> str:
 @check_types
 def read_weights_json(data: bytes | Path) -> WFA:
     """Read an automaton from JSON with the fields "initial", "transitions", "termination" and,
-    optionally, "symbols", and "unknown", the one that stands for all others.
+    optionally, "symbols" and "unknown", the symbol that stands for all others.
 
     `nlwfa export --to json` writes this form, with all digits of every weight.
 
@@ -61,7 +61,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
     ... )("aa")
     0.125
 
-    `data`: the file. Without "symbols", they are the numbers 0, 1, …
+    `data`: the file. Without "symbols", the symbols are the numbers 0, 1, …
 
     Raises RecipeError if the file is not JSON or lacks a field, the shapes do not fit, a number is
     not finite, or the automaton is too large.
@@ -109,7 +109,8 @@ def read_weights_json(data: bytes | Path) -> WFA:
 
 @check_types
 def read_symbol_table(data: bytes | Path) -> dict[str, int]:
-    """Read a symbol table of OpenFst: a line for each, with its name and its number. Number 0 is ε.
+    """Read a symbol table of OpenFst: a line for each symbol, with its name and number. Number 0 is
+    ε.
 
     >>> read_symbol_table(b"<eps> 0\\na 1\\nb 2\\n")
     {'<eps>': 0, 'a': 1, 'b': 2}
@@ -139,8 +140,8 @@ def read_openfst(
     """Read an acceptor in OpenFst's text form, as `fstprint --acceptor` writes it.
 
     The weight of a string is the sum of the weights of its paths. Arcs with ε are replaced: with
-    their matrix E, E* = (I − E)⁻¹ sums all ways without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ = B_σ E*,
-    where B_σ has the arcs of σ and e₀ stands for the initial state. A state from which nothing
+    their matrix E, E* = (I − E)⁻¹ sums all paths without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ = B_σ
+    E*, where B_σ has the arcs of σ and e₀ stands for the initial state. A state from which nothing
     follows, such as the initial state that our own export adds, is left out.
 
     >>> half = read_openfst(b"0 0 1 0.693147180559945\\n0 0.693147180559945\\n")  # −ln ½
@@ -151,9 +152,9 @@ def read_openfst(
     state. The first line begins with the initial state. Arcs may also have two equal labels, as
     `fstprint` writes them by default. `symbols`: the name and number of each symbol, from
     `read_symbol_table`. Without it, label n is the symbol number n − 1, as our export writes it.
-    `semiring`: "log": a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real":
-    for itself. An arc without a number has the weight 1. `labels`: whether arcs have the symbols'
-    "numbers" or, as from `fstprint --isymbols`, their "names".
+    `semiring`: "log" if a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real"
+    if it stands for itself. An arc without a number has the weight 1. `labels`: whether arcs have
+    the symbols' "numbers" or, as from `fstprint --isymbols`, their "names".
 
     Raises FormatError if a line is malformed or a label unknown, an arc has two different labels,
     it is not clear whether numbers are labels or weights, or the automaton would be too large.
@@ -330,7 +331,7 @@ def _weight(text: str, semiring: str, line: int) -> float:
 
 
 def _holds_numbers(value: object) -> bool:
-    """Return whether nested lists hold numbers only. numpy converts "1" and true, too."""
+    """Return whether nested lists hold numbers only. numpy also converts "1" and true."""
     return (
         all(map(_holds_numbers, value)) if isinstance(value, list) else type(value) in (int, float)
     )

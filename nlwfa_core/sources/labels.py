@@ -22,7 +22,7 @@ from .string_files import (
     read_strings,
 )
 
-MOST_LABELS = 100  # a column with more of them is hardly one of labels
+MOST_LABELS = 100  # a column with more of them hardly has labels
 LONGEST_LABEL = 100
 
 
@@ -44,18 +44,19 @@ def read_labelled(
         The column of the labels: its name, or its number from 1.
     reading : Reading, optional
         Encoding, separator and header of the table, and the column of the strings (`text_column`);
-        its format is `csv`. The latter may be left open if there are no more than two columns, or
+        its format is `csv`. This column may be left open if there are no more than two columns, or
         one of them is called `string`, `sequence` or similar.
 
     Returns
     -------
     files : dict of str to StringFile
-        Label -> its strings, in the order in which labels first appear. `fit_classifier` takes it.
+        Label -> its strings, in the order in which labels first appear. `fit_classifier` takes this
+        dict.
 
     Raises
     ------
     FormatError
-        If the file is no such table, or has fewer than two labels or more than a hundred.
+        If the file is not such a table, or has fewer than two labels or more than a hundred.
     """
     parts = split_by_label(bytes_of(data), label_column, reading or Reading())
     return {label: read_strings(part, "csv") for label, part in parts.items()}

@@ -1,8 +1,8 @@
 """Describe what can't be seen in the symbols of a file: letters that are written in two ways,
 characters without width, empty words.
 
-None of this is an error, because any of it may be a symbol on purpose. But a model counts what
-looks the same as different, so the reader gets a sentence.
+None of this is an error, because any of it may be a symbol on purpose. But to a model, symbols that
+look the same are different, so the user gets a note.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ..errors import listed, plural
 from ..strings.words import LAMBDA, Alphabet, Words
 
 MOST_SYMBOLS = 100_000  # of a larger alphabet, only the first are examined
-# Characters without width that are part of no script. Joiners (U+200C, U+200D) are, and of emoji.
+# Characters without width that are part of no script. Joiners (U+200C, U+200D) are part of scripts
+# and of emoji.
 INVISIBLE = re.compile(
     "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
 )
@@ -89,7 +90,7 @@ def _two_forms(symbols: Sequence[str]) -> list[str]:
     if not joined:
         return []
     both = sorted(joined.intersection(symbols))
-    remark = f", but {listed(both)} is one, too" if both else ""
+    remark = f", but {listed(both)} is also one" if both else ""
     names = listed([f"U+{ord(accent):04X}" for accent in accents])
     return [
         f"Accents are symbols of their own ({names}){remark}: save the file with composed letters "
@@ -124,8 +125,8 @@ def as_windows_1252(row: bytes) -> str:
 
 
 def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool) -> list[str]:
-    """Make a note for each way to write the empty word elsewhere that stands alone on a line, where
-    it is an ordinary string.
+    """Make a note for each sign for the empty word in other programs that stands alone on a line,
+    where it is an ordinary string.
 
     >>> words = Words.of([(1,), (0, 0), (1,)])
     >>> empty_word_notes([words], Alphabet(("a", "ε")), in_tokens=False)

@@ -19,7 +19,7 @@ SOURCES = {
     "of the automaton itself.",
     "verbs": "English verb forms, letter by letter.",
 }
-# sources that draw their automaton, too
+# sources that also draw their automaton
 RANDOM = ("automaton", "hmm", "pfa", "pdfa", "squared")
 # format of a file -> what it is
 FORMATS = {

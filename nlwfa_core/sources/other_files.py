@@ -1,11 +1,11 @@
 """Recognise files of other fields by their first lines, so none of them is read as strings of
 words.
 
-`RULES` lists them in the order in which they are tried: what the file is called, how it is
-recognised, and the verdict: the format by which it is read, or what to do about it. A predicate
-takes the first lines that are not blank. It must be sharp: markup, dates, numbers and brackets are
-symbols of strings, too. So each rule asks for a first line that nothing else has, or for a form
-that all lines have.
+`RULES` lists them in the order in which they are tried. A rule states what the file is called, how
+it is recognised, and the verdict: the format by which it is read, or what to do about it. A
+predicate takes the first lines that are not blank. It must be sharp, because markup, dates, numbers
+and brackets are also symbols of strings. So each rule asks for a first line that nothing else has,
+or for a form that all lines have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..errors import FormatError
 Predicate = Callable[[Sequence[str]], bool]
 
 LONGEST_HEAD = 2**13  # characters of a line that are examined
-# the share of lines that must have the form of a log's line, because logs have odd lines, too
+# the share of lines that must have the form of a log's line, because logs also have odd lines
 MOST = 0.75
 ALIGNED = re.compile(r"( *)([0-9]+) (\S.*)")
 WHOLE = re.compile(r"-?[0-9]+")
@@ -287,7 +287,7 @@ def _is_uniq(rows: Sequence[str]) -> bool:
 
 def _is_numbered(rows: Sequence[str]) -> bool:
     """Return whether lines are numbered from 1, as by `cat -n`, and have something other than
-    numbers behind that.
+    numbers after that.
     """
     parts = [re.fullmatch(r"\s*([0-9]+)[\s:.)]+(\S.*)", row.rstrip()) for row in rows]
     if len(rows) < 3 or not all(parts):
@@ -332,7 +332,7 @@ def is_abbadingo(rows: Sequence[str]) -> bool:
     """Return whether a header of two numbers is followed by labelled strings, not all empty.
 
     A label may happen to be the length that PAutomaC writes before a string: lines that can all be
-    read so are PAutomaC's.
+    read in this way are PAutomaC's.
     """
     return (
         len(rows) > 1
@@ -352,7 +352,7 @@ def _is_headless_abbadingo(rows: Sequence[str]) -> bool:
 
 
 def _is_stamina(rows: Sequence[str]) -> bool:
-    """Return whether each line begins with + or -, and has neither behind that."""
+    """Return whether each line begins with + or -, and has neither after that."""
     rows_of_tokens = [row.split() for row in rows]
     signs = {tokens[0] for tokens in rows_of_tokens}
     rest = {token for tokens in rows_of_tokens for token in tokens[1:]}
@@ -408,7 +408,7 @@ PYTHON_LIST = r"[\[(]('[^']*'|[0-9]+)(, ('[^']*'|[0-9]+))*,?[\])]|\[\]|\(\)"
 
 
 def _is_printed_python(rows: Sequence[str]) -> bool:
-    """Return whether lines are lists or tuples as Python prints them, and not as JSON has them."""
+    """Return whether lines are lists or tuples as Python prints them, and not as JSON does."""
     return _every(PYTHON_LIST)(rows) and any(
         "'" in row or re.match(r"\(.*,", row.strip()) for row in rows
     )
@@ -522,7 +522,7 @@ RULES = (
 )
 
 
-# What is read as strings, but with a sentence
+# What is read as strings, but with a note
 
 
 def _numbers_at(place: int) -> Predicate:
@@ -556,12 +556,12 @@ NOTES = (
     Rule(
         "Every line begins with a number",
         _numbers_at(0),
-        "it is read as a symbol; a count comes after its string: the cat,3",
+        "it is read as a symbol; a count comes after its string, as in the cat,3",
     ),
     Rule(
         "Every line ends with a number",
         _numbers_at(-1),
-        "it is read as a symbol; a count has a separator before it: the cat,3",
+        "it is read as a symbol; a count has a separator before it, as in the cat,3",
     ),
     Rule("The first line looks like a comment", _begins_with_comment, "it is read as a string"),
 )
@@ -571,7 +571,7 @@ def line_notes(rows: Sequence[str]) -> list[str]:
     """Make notes on lines that are read as strings, but may be meant otherwise.
 
     >>> line_notes(["abba 12", "bab 3"])
-    ['Every line ends with a number: it is read as a symbol; a count has a separator before it: the cat,3.']
+    ['Every line ends with a number: it is read as a symbol; a count has a separator before it, as in the cat,3.']
     """  # noqa: E501
     heads = _heads(rows)
     return [f"{rule.name}: {rule.remedy}." for rule in NOTES if rule.matches(heads)]

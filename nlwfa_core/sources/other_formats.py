@@ -1,10 +1,10 @@
-"""Read the strings of other fields' files as they are: logs of events, annotated text, sequences of
-biology, and what tools for sequences write.
+"""Read the strings of other fields' files as they are: logs of events, annotated text, biological
+sequences, and the output of tools for sequences.
 
 Each reader takes the lines of a file, in blocks, in one pass, and yields cells: the text of each
-string, with the line on which it begins. What it leaves out, it says in a note. Which columns a log
-or a CoNLL file has is found by `recognition`. Nothing is taken for something else: a line that does
-not have the format's form is an error that names it.
+string, with the line on which it begins. It states in a note what it leaves out. `recognition`
+finds which columns a log or a CoNLL file has. Nothing is taken for something else: a line that does
+not have the format's form causes an error that names the line.
 
 Sources of the formats: XES, IEEE 1849-2016; CoNLL-U, universaldependencies.org/format.html; FASTQ,
 Cock et al. 2010; SPMF, philippe-fournier-viger.com/spmf; Abbadingo, Lang, Pearlmutter, Price 1998.
@@ -37,7 +37,7 @@ Cells = Iterator[tuple[list[str], Sequence[int]]]
 # Blocks of cells, counts as text, and the line of each.
 CountedCells = Iterator[tuple[list[str], list[str], list[int]]]
 
-LARGEST_EXACT = 2**53  # the largest whole number that a float64 has exactly
+LARGEST_EXACT = 2**53  # the largest whole number that a float64 holds exactly
 MOST_EVENTS = 2**13  # events whose names are text at once
 MOST_DEPTH = 1_000  # of elements in XML
 CONCEPT_NAME = "concept:name"
@@ -104,8 +104,8 @@ class _Symbols(dict[str, str]):
 
 
 class _OrderKeys:
-    """Collects what events are sorted by: whole numbers, or others once there is one of these;
-    dates as microseconds.
+    """Collects what events are sorted by: whole numbers, other numbers once there is one of these,
+    or dates as microseconds.
 
     Raises FormatError for anything else, and for dates with and without a time zone in one file.
     """
@@ -211,7 +211,7 @@ def _grouped(
     notes: list[str],
 ) -> Cells:
     """Yield the strings of sorted events. `case_of`, `events`: for each event, its case and its
-    symbol's number. `keys`: what it is sorted by, or nothing.
+    symbol's number. `keys`: what the event is sorted by, or nothing.
     """
     cases: IntArray = np.frombuffer(case_of, dtype=np.int32)
     if len(keys):
@@ -539,8 +539,8 @@ def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
     """Yield one string for each sequence of SPMF: each set of items is a symbol, such as `1` or, if
     it has several, `1+2`.
 
-    Times (`<3>`) and utilities (`1[5]`, `SUtility:7`) are left out, and named items have their
-    names.
+    Times (`<3>`) and utilities (`1[5]`, `SUtility:7`) are left out, and named items are called by
+    their names.
     """
     symbols = _Symbols("name of an item")
     items: dict[str, str] = {}  # number -> name
@@ -580,7 +580,7 @@ def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
 
 
 def _sequence_of(tokens: Sequence[str], left_out: set[str], line: int) -> list[list[str]]:
-    """Return the sets of items in a line of SPMF, and add what they lack to `left_out`."""
+    """Return the sets of items in a line of SPMF, and add what is left out to `left_out`."""
     sets: list[list[str]] = []
     current: list[str] = []
     ended = False

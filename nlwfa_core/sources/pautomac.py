@@ -1,8 +1,8 @@
 """Read and write files of the PAutomaC competition: solutions (true probabilities), and the models
 that drew the strings.
 
-Files of strings are read in `files` and written here, by `write_pautomac`. Source: Verwer, Eyraud,
-de la Higuera, *PAutomaC*, Mach. Learn. 2014, and the competition's files.
+Files of strings are read in `string_files` and written here, by `write_pautomac`. Source: Verwer,
+Eyraud, de la Higuera, *PAutomaC*, Mach. Learn. 2014, and the competition's files.
 """
 
 from __future__ import annotations
@@ -125,12 +125,12 @@ def read_pautomac_model(
 
     In the file, S(i, a) and T(i, a, j) are conditional on not stopping in state i: A_a[i, j] = (1 −
     F_i) S(i, a) T(i, a, j), α₀ = I, α∞ = F. Entries that are not in the file are 0. Whether
-    probabilities sum to 1 is not checked; `WFA.total_weight` shows it.
+    probabilities sum to 1 is not checked; `WFA.total_weight` shows whether they do.
 
     Parameters
     ----------
     data : bytes or Path
-        The file's content, or the file. Its format is that of the competition (Verwer, Eyraud, de
+        The file's content, or its path. Its format is that of the competition (Verwer, Eyraud, de
         la Higuera 2014).
     num_symbols : int, optional
         The size of the test file's alphabet. A model file has only the symbols that the model

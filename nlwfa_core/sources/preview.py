@@ -1,5 +1,5 @@
-"""Show the beginning of a file before its strings are read, and what a user may choose about it:
-only what this file has.
+"""Show the beginning of a file before its strings are read, and what a user may choose about it;
+only choices that the file allows are shown.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def _shown(line: str) -> str:
 
 
 def _encodings(head: bytes, is_whole: bool) -> tuple[str, ...]:
-    """List the encodings in which a head is text, the likely one first; UTF-8 alone if it is
-    that.
+    """List the encodings in which a head is text, the likeliest first; UTF-8 alone if it is one of
+    them.
     """
     encodings = []
     for encoding in ENCODINGS:
@@ -177,7 +177,7 @@ def _formats(cleaned: bytes, rows: list[str]) -> tuple[str, ...]:
 
 
 def _is_readable(cleaned: bytes, format: str) -> bool:
-    """Return whether a head can be read in a format, but perhaps for its last record."""
+    """Return whether a head can be read in a format, except perhaps for its last record."""
     try:
         read_strings(cleaned, format)
     except FormatError as error:
@@ -197,7 +197,7 @@ def _recognised(rows: list[str]) -> str:
 
 def _choices(text: str, rows: list[str], reading: Reading) -> dict[str, tuple[str, ...]]:
     """List what can be chosen in a format: separators, the names or numbers of columns, labels; ""
-    is for none.
+    stands for none.
     """
     choices: dict[str, tuple[str, ...]] = {}
     format = reading.format

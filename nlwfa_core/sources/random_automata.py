@@ -207,7 +207,7 @@ def random_wfa(
 
     `num_states` and `num_symbols`: the limit on the rank applies to num_states², the number of
     states of the automaton's square. `radius`: the spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and
-    below 1: near 1, long strings carry much of Σ f².
+    below 1. Near 1, long strings carry much of Σ f².
 
     Raises RecipeError if a number is out of range.
     """
@@ -262,7 +262,7 @@ def sample_words(
     ----------
     wfa : WFA
         An automaton with total weight 1. Its entries may be negative, but the weights of strings
-        may not.
+        must not be.
 
     Raises
     ------

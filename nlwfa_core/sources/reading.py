@@ -1,7 +1,8 @@
-"""The choices for reading a file of strings: its format, its encoding, and which columns have what.
+"""The choices for reading a file of strings: its format, its encoding, and what its columns
+contain.
 
 A `Reading` is what a user may choose. What is left open is recognised from the file, and the
-sentence about it (`StringFile.reading`) says what was found.
+sentence about it (`StringFile.reading`) states what was found.
 """
 
 from __future__ import annotations
@@ -50,22 +51,22 @@ class Reading(Record):
         Whether the first line names the columns: "yes", "no", or "auto".
     text_column, count_column : str
         The columns of a table (or fields of JSON lines) that have the strings and their counts.
-        With a column of strings alone, each line counts once. In CoNLL files, `text_column` has
-        the symbols.
+        With only a column of strings, each line counts once. In CoNLL files, `text_column` has the
+        symbols.
     case_column, event_column, order_column : str
-        Of a log with an event on each line: which string the event belongs to, its symbol, and what
-        a string's events are sorted by (numbers, or dates as in ISO 8601 or as 31.1.2024); without
-        it, they keep the order of the file. In XES files, `event_column` is the key of the
-        attribute that is the symbol, by default `concept:name`.
+        The columns of a log with an event on each line: the string to which the event belongs, its
+        symbol, and what a string's events are sorted by (numbers, or dates as in ISO 8601 or as
+        31.1.2024). Without `order_column`, they keep the order of the file. In XES files,
+        `event_column` is the key of the attribute that is the symbol, by default `concept:name`.
     label : str
-        Of an Abbadingo file, only the strings with this label are read, such as 1 for those that a
+        Only the strings of an Abbadingo file with this label are read, such as 1 for those that a
         language has; empty for all.
     window : int
         For long sequences, such as a text, a genome or a log: every string is cut into windows of
-        this many symbols, one after the other, which then are the strings. A file with one symbol
-        per line is one sequence. 0 keeps strings as they are.
+        this many symbols, one after the other, and these are then the strings. A file with one
+        symbol per line is one sequence. 0 keeps strings as they are.
 
-    Columns are named or, from 1, numbered; an empty text leaves a column open.
+    Columns are given by name or by number, from 1; an empty text leaves a column open.
 
     Raises
     ------

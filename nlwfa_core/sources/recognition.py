@@ -5,7 +5,7 @@ as something else.
 file of another kind than expected, such as a solution in place of strings. A `Table` holds which
 columns of a table have the strings and the counts, a `JsonLines` which fields of JSON objects, an
 `EventTable` and a `ConllColumns` which columns of a log or of annotated text. Columns that a
-`Reading` names are taken, others are recognised. All of them use only the first lines; a later line
+`Reading` names are taken; others are recognised. All of them use only the first lines; a later line
 that contradicts them is an error with the line's number. docs/files.md states the rules for users.
 
 A file of characters or tokens must not be taken for a table or JSON by chance. So a single line is
@@ -223,8 +223,8 @@ DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 INDEX_NAMES = ("", "index", "id", "no", "nr", "line", "row", "unnamed: 0")
 # how data frames are written: the rows may be those that a filter left
 PANDAS_INDEX = ("", "index", "unnamed: 0")
-# Characters that may be between symbols where spaces should: without a space next to them, or
-# behind each symbol.
+# Characters that may be between symbols where spaces should be: without a space next to them, or
+# after each symbol.
 SYMBOL_SEPARATORS = {
     ",": "comma",
     ";": "semicolon",
@@ -233,7 +233,7 @@ SYMBOL_SEPARATORS = {
     "→": "arrow",
 }
 ROWS_FOR_EACH_ODD_ONE = 5  # a table may have one line of another form, or one in so many
-# names of the column of strings; "string" does not say what a symbol is
+# names of the column of strings; "string" does not show what a symbol is
 KNOWN_HEADERS = ("string", "characters", "tokens")
 
 
@@ -368,7 +368,7 @@ def known_header(row: Sequence[str], second_column: str) -> str:
 
 
 def is_count_name(name: str) -> bool:
-    """Return whether the name of a column or field says that it holds counts of strings.
+    """Return whether the name of a column or field shows that it holds counts of strings.
 
     >>> (
     ...     is_count_name("Anzahl"),
@@ -382,12 +382,12 @@ def is_count_name(name: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Write the name of a column as the sets of names have it."""
+    """Write the name of a column in the form that the sets of names use."""
     return " ".join(re.split(r"[\s_.:-]+", name.strip(' "').lower()))
 
 
 def is_value_name(name: str) -> bool:
-    """Return whether the name of a column says that it holds values of strings."""
+    """Return whether the name of a column shows that it holds values of strings."""
     return _plain(name) in VALUE_NAMES
 
 
@@ -395,8 +395,8 @@ def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str
     """Split rows into cells. Return an empty list unless most rows have the same number of columns,
     two or more.
 
-    The few other rows are left out, so one odd line does not turn a table into text: reading
-    it is an error, with its number.
+    The few other rows are left out, so one malformed line does not cause a table to be read as
+    text. Reading that line is an error, with its number.
     """
     if not any(delimiter in row for row in rows):
         return []
@@ -423,7 +423,7 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
     """Find which columns of a table hold the strings and the counts; None if no column holds
     numbers.
 
-    A column of numbers holds counts if its name says so. Without names, it does if the other column
+    A column of numbers holds counts if its name shows this or, without names, if the other column
     is text.
     """
     if not table:
@@ -458,7 +458,7 @@ def _columns_by_name(
 ) -> Table:
     """Find the columns of strings and counts, of a table whose first row names its columns.
 
-    `columns`: without those of an index, of which `dropped` tells; `numeric`: those of them that
+    `columns`: without those of an index, which `dropped` mentions; `numeric`: those of them that
     hold numbers.
     """
     if len(columns) == 1 and dropped:
@@ -478,7 +478,7 @@ def _columns_by_content(
     table: list[list[str]], columns: list[int], delimiter: str, dropped: str, certain: bool
 ) -> Table | None:
     """Find the columns of strings and counts among two without names: the second holds counts if
-    its cells are numbers, and the first's are text, or the form of the file is `certain`.
+    its cells are numbers, and those of the first are text, or the form of the file is `certain`.
     """
     first, second = ([row[column] for row in table] for column in columns)
     if not _is_numeric(second):
@@ -504,7 +504,7 @@ def _columns_by_content(
 
 
 def _named_counts(names: list[str], columns: list[int], numeric: list[int]) -> int:
-    """Return the column of numbers whose name says that they are counts; if there are two, the
+    """Return the column of numbers whose name shows that they are counts; if there are two, the
     second.
     """
     counts = [column for column in numeric if is_count_name(names[column])]
@@ -532,8 +532,8 @@ def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
 
     `rows` and `all_rows`: the same as for `table_of`.
 
-    Returns a Table: its `counts` are the column of values. If nothing is recognised, a string and a
-    value, separated by a comma.
+    Returns a Table: its `counts` are the column of values. If nothing is recognised, it is a string
+    and a value, separated by a comma.
 
     Raises FormatError if the file is a table of something other than strings and values.
     """
@@ -689,8 +689,9 @@ def _check_title(rows: Sequence[str]) -> None:
     """Raise FormatError if the first line is the name of a column, and no other line has all of its
     symbols.
 
-    Names that strings are called by are enough. A word that only other columns are called by may be
-    a string of one symbol, such as the page of a session, unless all other lines have several.
+    Usual names of columns of strings are enough. A word that is usual only for other columns may be
+    a string of one symbol, such as the page of a session, unless all other lines have several
+    symbols.
     """
     title = rows[0].strip().strip('"')
     if len(rows) < 2:
@@ -713,7 +714,7 @@ def _is_known_title(title: str) -> bool:
 
 
 def _stands_alone(title: str, rows: Sequence[str]) -> bool:
-    """Return whether a title is one token, which no row has, and all rows have several."""
+    """Return whether a title is one token that no row has, and all rows have several tokens."""
     tokens = [row.replace('"', " ").split() for row in rows]
     return num_tokens(title) == 1 and all(title not in row and len(row) > 1 for row in tokens)
 
@@ -785,8 +786,8 @@ def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
 
 
 def _divides_columns(lines: Sequence[str], separator: str) -> bool:
-    """Return whether all lines have the same number of columns, without a space in front of any, as
-    it follows commas in prose.
+    """Return whether all lines have the same number of columns, without a space in front of any of
+    them, as it follows commas in prose.
     """
     cells = [line.split(separator) for line in lines]
     widths = {len(row) for row in cells}
@@ -826,12 +827,12 @@ def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
 
 @dataclass(frozen=True)
 class EventTable:
-    """Holds which columns of a table with an event in each line have what."""
+    """Holds what the columns of a table with an event in each line contain."""
 
     delimiter: str
     num_columns: int
     has_header: bool  # whether the first row that is not blank names the columns
-    case: int  # the index of the column that says which string an event belongs to
+    case: int  # the index of the column of the string to which an event belongs
     event: int  # the index of the column of symbols
     order: int | None  # what a string's events are sorted by; None if they keep the file's order
     detail: str  # a description of these columns for the user, as the end of a sentence
@@ -999,8 +1000,8 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
 def labelled_table_of(
     rows: Sequence[str], all_rows: bool, reading: Reading, label_column: str
 ) -> Table:
-    """Find the columns of a table with a label for each string. In the `Table`, the labels are in
-    the place of counts.
+    """Find the columns of a table with a label for each string. In the `Table`, the labels take the
+    place of counts.
 
     >>> reading = Reading("csv", text_column="3")
     >>> labelled_table_of(["+,S10,ab", "-,867,b"], True, reading, "1").counts
@@ -1116,7 +1117,7 @@ MAX_ORDER = 40  # characters of what an event is sorted by
 
 
 def order_key(text: str) -> tuple[float, str]:
-    """Return the number that an event is sorted by (of a date, its microseconds since 1970), and
+    """Return the number that an event is sorted by (for a date, its microseconds since 1970), and
     its kind; an empty kind if the text is neither a finite number nor a date: ISO 8601, day first
     with points (31.1.2024), or year first with slashes (2024/01/31).
 
@@ -1237,7 +1238,7 @@ def _conll_choice(choice: str, names: Sequence[str], width: int) -> int:
 def _is_numeric(column: list[str]) -> bool:
     """Return whether a column holds numbers.
 
-    If it has at least four cells, one may be something else: reading it is an error.
+    If it has at least four cells, one may be something else. Reading that one is an error.
     """
     others = sum(NUMBER.fullmatch(cell) is None for cell in column)
     return others == 0 or (others == 1 and len(column) > 3)

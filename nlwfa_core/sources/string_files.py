@@ -15,7 +15,7 @@ Memory is proportional to the file's size: a line of two bytes takes fifty bytes
 object. So no list of all lines is ever made, and words use the smallest integer types until the
 whole file has been read.
 
-`pautomac` reads the competitions' other files (solutions, models), `values` reads CSV files of
+`pautomac` reads the competitions' other files (solutions, models), `value_files` reads CSV files of
 values, and `counting` reads files that do not fit into memory.
 """
 
@@ -102,14 +102,14 @@ PIECE_BYTES = 2**17
 # Bytes that are parsed together if each line becomes a Python object: fewer, because a line may
 # have only one byte.
 BLOCK_BYTES = 2**15
-# from how many symbols on a single string is taken for one long sequence, such as a text or a
+# a single string of at least so many symbols is taken for one long sequence, such as a text or a
 # genome
 LONG_SEQUENCE = 100
 USUAL_LENGTH = 20  # the length of the windows into which one long sequence may be cut
 WINDOW_ENDS = (
     "Windows end where they were cut: compare models by the scores that do not count the end."
 )
-MANY_LINES = 20  # from how many lines on it is unlikely that each holds a string of one symbol
+MANY_LINES = 20  # with so many lines or more, it is unlikely that each holds a string of one symbol
 
 
 # Bytes and lines
@@ -283,7 +283,7 @@ def _empty_file(num_bytes: int) -> FormatError:
 
 
 def _check_length(length: int, line: int) -> None:
-    """Raise FormatError if a string is too long, and say what to do with one long sequence."""
+    """Raise FormatError if a string is too long, and advise what to do with one long sequence."""
     if length > limits.most("string_length"):
         advice = f" ({_how_to_cut()})" if length >= LONG_SEQUENCE else ""
         raise FormatError(
@@ -528,8 +528,8 @@ def _numbers(chunk: bytes) -> tuple[IntArray, IntArray]:
 
 
 def _number_of(token: bytes) -> int:
-    """Parse a whole number. One that is too large becomes the largest int64, which later checks
-    refuse as out of range.
+    """Parse a whole number. A number that is too large becomes the largest int64, which later
+    checks refuse as out of range.
     """
     significant = token.lstrip(b"0")
     return int(significant or b"0") if len(significant) <= MAX_DIGITS else np.iinfo(np.int64).max
@@ -732,7 +732,7 @@ class CsvCells:
 
 
 class _Counted:
-    """Reads strings and their counts. As by `CsvCells`, and for the same reason, the file is parsed
+    """Reads strings and their counts. As in `CsvCells`, and for the same reason, the file is parsed
     twice.
 
     `lines`: returns the file's lines, in blocks.
@@ -852,7 +852,7 @@ def encode_cells(
     longest = line = 0
     most = limits.most("string_length") if most is None else most
     for cells, lines in blocks:
-        # alone on a line, the symbol for the unknown is no sequence of letters
+        # alone on a line, the symbol for the unknown is not a sequence of letters
         whole = alphabet.unknown if alphabet else None
         part, lengths = _encode_block(cells, tokens, numbers, most, whole)
         if alphabet and not extend:
@@ -935,8 +935,8 @@ def symbols_of(cell: str, tokens: bool) -> Sequence[str]:
 
 
 def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
-    """Cut words into windows of a length, one after the other. What is left at the end of a word is
-    shorter, and left out.
+    """Cut words into windows of one length, one after the other. What is left at the end of a word
+    is shorter than a window, and is left out.
 
     If the parts are lines of one symbol each, they are one sequence.
 
@@ -1115,12 +1115,12 @@ def read_strings(
         The file's bytes, with or without a byte order mark, and with any kind of line ends; or its
         path.
     format : str or Reading
-        One of FORMATS; "auto" recognises it from the file. A `Reading` also says the encoding, the
+        One of FORMATS; "auto" recognises it from the file. A `Reading` also gives the encoding, the
         separator and the columns.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
-        after them, also if it has a symbol for the unknown: `Sample.in_alphabet` then reads them as
-        that.
+        after them, even if the alphabet has a symbol for the unknown: `Sample.in_alphabet` then
+        reads new symbols as this one.
     extend : bool
         Whether strings may have symbols other than those of an `alphabet` that has none for the
         unknown.
@@ -1128,7 +1128,7 @@ def read_strings(
     Raises
     ------
     FormatError
-        If the file can't be read, or a string has another symbol and may not. The error names the
+        If the file can't be read, or a string has another symbol but must not. The error names the
         line that is wrong, if there is one.
     RecipeError
         If the format is unknown, or there is no such file.
@@ -1398,7 +1398,7 @@ def _json_layout(rows: list[str], all_rows: bool, reading: Reading) -> JsonLines
 def _guess_format(
     visible_rows: Callable[[], Iterable[str]], rows: list[str], alphabet: Alphabet | None
 ) -> tuple[str, Table | JsonLines | None]:
-    """Guess the format of a file that is of no other trade, and where a row holds its string and
+    """Guess the format of a file that is not of another field, and where a row holds its string and
     count if it is a table or JSON.
     """
     all_rows = len(rows) < MOST_ROWS

@@ -1,7 +1,7 @@
 """Read strings with values: tables with two columns, a string and any finite number, and Abbadingo
 files of labelled strings.
 
-Tables are recognised by the rules of `recognition`, as those of strings and counts are.
+Tables are recognised by the rules of `recognition`, as tables of strings and counts are.
 """
 
 from __future__ import annotations
@@ -158,7 +158,9 @@ class _Labels:
         self.values = np.array([label for _, _, label in self._rows])
         if len(self.words) != num_strings:
             raise FormatError(
-                f"the first line says {num_strings:,} strings; the file has {len(self.words):,}", 1
+                f"the first line promises {num_strings:,} strings; the file has "
+                f"{len(self.words):,}",
+                1,
             )
 
     def rows(self) -> Iterator[Row]:
@@ -197,7 +199,7 @@ def _labelled(text: str, line: int, num_symbols: int) -> Row:
 class _Columns:
     """The packed words of a table, the value of each, and the alphabet.
 
-    To save memory, a part has each equal pair only once.
+    To save memory, a part has equal pairs only once.
     """
 
     format = "csv"

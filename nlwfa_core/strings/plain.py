@@ -1,10 +1,10 @@
 """Turn strings in the forms that Python programs use (lists, tuples, Series, dictionaries of
 counts) into `Words` and `Sample`.
 
-One string is text, a sequence of tokens, or a sequence of symbol numbers. Text is read as a file of
-strings is: if one string has white space inside, or the alphabet has symbols of several characters,
-symbols are the tokens between white space; otherwise each character is a symbol. λ and "" are the
-empty string.
+One string is text, a sequence of tokens, or a sequence of symbol numbers. Text is read in the same
+way as a file of strings: if one string has white space inside, or the alphabet has symbols of
+several characters, symbols are the tokens between white space; otherwise each character is a
+symbol. λ and "" are the empty string.
 
 Wherever a sample is an argument, `as_sample` makes one.
 """
@@ -41,13 +41,13 @@ AlphabetLike: TypeAlias = Alphabet | str | Iterable[str] | int
 SampleLike: TypeAlias = Sample | HasSample | Words | Mapping[str, int] | Iterable[WordLike]
 
 UNKNOWN = "<unk>"  # the usual symbol for the unknown
-MIN_COUNT = 2  # from how many occurrences on a symbol is usually known, if there is one
+MIN_COUNT = 2  # the usual least count of a known symbol, if there is one for the unknown
 FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
 def as_alphabet(symbols: AlphabetLike) -> Alphabet:
-    """Make an alphabet from symbols, in the order of `Alphabet.of`, or of the numbers below
-    another.
+    """Make an alphabet from symbols, in the order of `Alphabet.of`, or of the numbers below a given
+    one.
 
     >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
     (('a', 'b'), ('0', '1'))
@@ -69,9 +69,9 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     ... )
     ((0, 1), (0, 1), (0, 1))
 
-    Raises RecipeError if a symbol is not in the alphabet, which has none for the unknown. Raises
-    TypeError if the string is none of the forms above, or its symbols are text and there is no
-    alphabet.
+    Raises RecipeError if a symbol is not in the alphabet and the alphabet has none for the unknown.
+    Raises TypeError if the string is none of the forms above, or its symbols are text and there is
+    no alphabet.
     """
     if isinstance(word, str) and alphabet is not None:
         return alphabet.encode(word)
@@ -134,13 +134,13 @@ def as_sample(
         What the argument is called in errors.
     extend : bool
         Whether to add other symbols to the alphabet, after its own, rather than to refuse strings
-        with them, or to read them as the alphabet's symbol for the unknown.
+        with them or to read them as the symbol for the unknown.
 
     Raises
     ------
     RecipeError
-        If a symbol is not in the alphabet and it is not to be extended, a count is below 1, or
-        there is no alphabet and every string is empty.
+        If a symbol is not in the alphabet and the alphabet is not to be extended, a count is below
+        1, or there is no alphabet and every string is empty.
     TypeError
         If strings have none of these forms.
     """
@@ -242,7 +242,7 @@ def _counted(strings: Any) -> Mapping[Any, int] | None:
 
 
 def _rows(strings: Any, name: str = "strings") -> list[Any]:
-    """Return the strings as a list, each of which has one of the forms."""
+    """Return the strings as a list. Each of them has one of the forms."""
     if hasattr(strings, "columns"):
         names = ", ".join(map(repr, strings.columns[:5]))
         raise TypeError(

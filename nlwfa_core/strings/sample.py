@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 STRINGS_SHOWN = 10  # in a notebook
 # If the words of a part of a file have more symbols than this on average, equal words are not
-# merged in it: few occur twice.
+# merged in it, because few occur twice.
 MERGE_PARTS_BELOW_MEAN_LENGTH = 16
 
 
@@ -59,7 +59,7 @@ class Sample:
         How often each word was seen, at least 1: integers, or floats that are whole numbers.
     alphabet : Alphabet
     num_dropped : int
-        The number of strings that were read and are in no count, because `sources.counting` dropped
+        The number of strings that were read but are in no count, because `sources.counting` dropped
         rare ones. Frequencies are shares of all strings, including these.
 
     Raises
@@ -170,15 +170,15 @@ class Sample:
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
         """Renumber the symbols of the sample's words by another alphabet (see `Words.in_alphabet`).
 
-        Words that become equal, because symbols of both are read as that for the unknown, are
+        Words that become equal, because symbols of both are read as the symbol for the unknown, are
         merged.
 
         >>> sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "c")))
         >>> list(sample.in_alphabet(Alphabet(("a", "b", "c"))).words)
         [(0, 2)]
 
-        Raises RecipeError if a word has a symbol that is not in that alphabet, which has none for
-        the unknown.
+        Raises RecipeError if a word has a symbol that is not in that alphabet and the alphabet has
+        none for the unknown.
         """
         words = self.words.in_alphabet(alphabet, owner)
         if words is self.words:
@@ -300,7 +300,7 @@ class Sample:
 def _checked_counts(counts: npt.ArrayLike, num_words: int) -> IntArray:
     """Convert counts to integers, shape (num_words,).
 
-    Raises RecipeError or TypeError unless each word has one, of at least 1.
+    Raises RecipeError or TypeError unless each word has one count, of at least 1.
     """
     numbers = whole_numbers("counts", counts)
     if numbers.shape != (num_words,):

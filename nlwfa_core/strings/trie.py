@@ -1,9 +1,9 @@
 """Build the prefix tree of many words as arrays, level by level.
 
 Each node stands for a prefix. Nodes are numbered by the length of their prefixes, then
-alphabetically: so their numbers are the order in which ties between prefixes are broken, and a node
-comes after its parent. Trees are used to count prefixes, suffixes and factors, and to compute the
-state after each distinct prefix only once.
+alphabetically: so ties between prefixes are broken in the order of these numbers, and a node comes
+after its parent. Trees are used to count prefixes, suffixes and factors, and to compute the state
+after each distinct prefix only once.
 """
 
 from __future__ import annotations
@@ -336,9 +336,9 @@ def frequent_prefixes(
     a node to its children. A branch is not extended beyond a prefix if `number` other prefixes are
     neither longer nor rarer. Among equally frequent prefixes, the shorter ones come first.
 
-    `counts` (num_words,): how often each word was seen. `reading`: "backward": words are read from
-    their ends, so the prefixes are reversed suffixes. "anywhere": words are read from every
-    position in them, so the prefixes are factors, counted as often as they occur.
+    `counts` (num_words,): how often each word was seen. `reading`: "backward" reads words from
+    their ends, so the prefixes are reversed suffixes. "anywhere" reads words from every position in
+    them, so the prefixes are factors, counted as often as they occur.
 
     Returns `tree`: the tree; its `paths` are empty, because only prefixes of the words are in it.
     `counts` (num_nodes,): the frequency of each node's prefix.
@@ -453,7 +453,7 @@ def chain_weights(
     probabilities and that of the end.
 
     `next_probabilities` (num_nodes, num_symbols + 1): the probability of each symbol after each
-    node's prefix; the last column is the end of the string. `ends`: nodes: if given, P(x) is
+    node's prefix; the last column is the end of the string. `ends`: nodes; if given, P(x) is
     computed for their prefixes instead of the tree's words.
     """
     ends = trie.ends if ends is None else ends

@@ -100,7 +100,8 @@ class Alphabet:
         return iter(self.symbols)
 
     def __repr__(self) -> str:
-        """Write the alphabet as Python code; of a large one, the number of symbols and the first.
+        """Write the alphabet as Python code; for a large one, the number of symbols and the first
+        of them.
 
         >>> Alphabet(("a", "b")), Alphabet.numbered(1_000)
         (Alphabet(('a', 'b')), <Alphabet of 1,000 symbols: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …>)
@@ -419,7 +420,8 @@ class Words:
         Raises
         ------
         RecipeError
-            If a symbol of these words is not in that alphabet, which has none for the unknown.
+            If a symbol of these words is not in that alphabet and the alphabet has none for the
+            unknown.
         """
         old_alphabet = self.alphabet
         if old_alphabet is None or alphabet is None or old_alphabet is alphabet:
@@ -465,7 +467,7 @@ class Words:
 
     @property
     def lengths(self) -> IntArray:
-        """Return the length of each word, shape (num_words,), as int64 also for packed words."""
+        """Return the length of each word, shape (num_words,), as int64 even for packed words."""
         return np.diff(self.offsets).astype(np.int64, copy=False)
 
     def longest_first(self) -> tuple[IntArray, list[int]]:
@@ -641,7 +643,7 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
 
 
 def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Convert numbers to an array of float64 if none of them is rounded by that. An array of
+    """Convert numbers to an array of float64 if the conversion rounds none of them. An array of
     float64 is returned without a copy.
 
     >>> float64_array("initial", [1, 0])

@@ -451,7 +451,7 @@ def write_number(value: float) -> str:
         return "∞" if value > 0 else "−∞"
     fraction = Fraction(value).limit_denominator(500)
     if not _equal(float(fraction), value, 0) or _equal(round(value, 4), value, 0):
-        # which could be read as a decimal comma
+        # without the comma, which could be read as a decimal comma
         return format_significant(value, 6).replace(",", "")
     return str(fraction).replace("-", "−")
 

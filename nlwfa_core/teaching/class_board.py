@@ -213,7 +213,7 @@ def gains_csv(record: ClassRecord, names: Iterable[str]) -> bytes:
     """Write as CSV, for each student and quiz, the share of right items and the seconds before and
     after, and the gain (after − before) / (1 − before), which is empty where it is undefined.
 
-    `names`: of the quizzes.
+    `names`: those of the quizzes.
     """
     heading = ("student", "nickname", "quiz", "before", "after", "gain", *TIMES)
     rows: list[tuple[str | float | None, ...]] = []

@@ -210,7 +210,7 @@ def read_lesson(name: str, text: str) -> Lesson:
 def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
     """Read a step. `base`: the lesson's recipe, if it has one. `before`: the step before this one.
 
-    Raises FormatError if one of its lines is not as docs/lessons.md has it.
+    Raises FormatError if one of its lines is not as docs/lessons.md describes it.
     """
     first = part.first
     values: dict[str, str] = {}
@@ -267,8 +267,8 @@ def _step(part: Section, base: Recipe | None, before: Step | None) -> Step:
     _check_elements("hide", hide, lines)
     if hide and (question is None or question.key is None):
         raise FormatError(
-            "hide: a step hides something only until its question is answered, and this one "
-            "has none to enter",
+            "hide: a step hides something only until its question is answered, and this step has "
+            "no answer to enter",
             lines["hide"],
         )
     return Step(

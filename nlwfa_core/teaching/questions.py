@@ -170,12 +170,12 @@ def read_question(lines: Sequence[str], first: int) -> Question:
 
 
 def _check_not_meant_as_a_setting(rest: Sequence[str], first: int, has_settings: bool) -> None:
-    """Raise FormatError if what follows a question's settings begins with another one that has a
-    typing error, or that a blank line separates from them.
+    """Raise FormatError if what follows a question's settings begins with another setting that has
+    a typing error, or that a blank line separates from them.
 
-    A sentence can begin with a word and a colon, too, such as "Two: …". So if the word is
-    capitalised, it has to be like the name of a setting. Only the first line is looked at: below
-    it is the solution, whose lines may begin with any word.
+    A sentence can also begin with a word and a colon, such as "Two: …". So if the word is
+    capitalised, it has to be like the name of a setting. Only the first line is looked at: below it
+    is the solution, whose lines may begin with any word.
     """
     skipped = next((index for index, line in enumerate(rest) if line.strip()), 0)
     if skipped and (name := LINE.match(rest[skipped])):

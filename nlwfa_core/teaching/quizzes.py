@@ -27,12 +27,12 @@ from .tasks.bank import Kind, Task, read_kinds
 
 BEFORE = "before"
 AFTER = "after"
-# of the first item; unlike the numbers of tasks that people practise with
+# the seed of the first item; unlike the numbers of tasks that people practise with
 SEEDS = {BEFORE: 1_000_120, AFTER: 1_000_520}
 NUM_ITEMS = 8
 HEADING = ("title", "items")
 PREFIX = "quiz"
-FEWEST = 5  # people for whom an interval is computed
+FEWEST = 5  # the fewest people for whom an interval is computed
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def read_quizzes(
 def read_quiz(name: str, text: str, bank: Mapping[str, Kind]) -> Quiz:
     """Read a quiz from the text of its file.
 
-    Raises FormatError if the text has an error, or not `NUM_ITEMS` different items.
+    Raises FormatError if the text has an error, or does not have `NUM_ITEMS` different items.
     """
     heading, own_kinds = read_kinds(text, HEADING)
     section = read_heading(text, "a quiz")

@@ -32,7 +32,7 @@ FORWARDED = (
     "X-Real-Ip",
     "Via",
 )
-KEY = secrets.token_urlsafe(32)  # of this start of the server
+KEY = secrets.token_urlsafe(32)  # a new one at each start of the server
 
 
 def is_right_key(key: str) -> bool:
@@ -74,7 +74,7 @@ def cookie_name(host: str) -> str:
 
 
 def cookie_value() -> str:
-    """Return what the cookie must hold. It is the same after a restart with the same folder."""
+    """Return what the cookie must contain. It is the same after a restart with the same folder."""
     return _cookie_value(home())
 
 

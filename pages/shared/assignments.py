@@ -1,13 +1,13 @@
 """Set widgets so that no message that the browser sent earlier undoes it.
 
 Each message of a browser has the values of all widgets as the browser shows them. A part of a page
-that looks after a training sends such a message several times a second. One that comes while a run
-of the page has set widgets and goes on to another page, or draws the page again, takes part in what
-follows: Streamlit would use its values, which are those of before.
+that watches a training run sends such a message several times a second. If one comes while a run of
+the page has set widgets and goes on to another page, or draws the page again, Streamlit would use
+the values in the message, which are the earlier ones.
 
 So assignments are numbered. The number of the last one is the value of a widget that nobody sees,
 so the browser gets it with the values and sends it back with them. A message with an earlier number
-does not know the assignments since, and these are made again.
+was sent without the assignments made since, so these are made again.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ def remove(keys: Iterable[str]) -> None:
 def is_outdated() -> bool:
     """Return whether the browser sent the message of this run before it knew the last assignment.
 
-    A callback that is about a change of a widget has nothing to do then: it is code that has
-    changed the widget.
+    A callback that is about a change of a widget has nothing to do then, because code has changed
+    the widget.
     """
     return _known() < _last()
 
 
 def repeat() -> None:
-    """Make those assignments again which the browser did not know. To be called before any widget
-    is drawn.
+    """Make again those assignments that the browser did not know. To be called before any widget is
+    drawn.
 
     After Back, the address determines all values.
     """

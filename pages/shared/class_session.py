@@ -241,7 +241,7 @@ def hides_lesson(page: str) -> bool:
 
 
 def invitation(page: str) -> None:
-    """Offer a visitor with a code to join: in an open lesson, or on the page."""
+    """Offer a visitor with a code the chance to join, in an open lesson or on the page."""
     try:
         if page == PAGE or not code() or joined() or is_teacher():
             return
@@ -254,7 +254,7 @@ def invitation(page: str) -> None:
 
 
 def begin(name: str) -> None:
-    """Note that a question or a quiz is on the page, unless it was before."""
+    """Note that a question or a quiz is on the page, unless that was noted before."""
     st.session_state.setdefault(BEGUN, {}).setdefault(name, time())
 
 
@@ -307,7 +307,7 @@ def _send() -> None:
 
 
 def answers_to_restore() -> list[Answer]:
-    """Return the answers that a visitor who has come back gave before, once."""
+    """Return, once, the answers that a visitor who has come back gave before."""
     answers: list[Answer] = st.session_state.pop(TO_RESTORE, [])
     return answers
 
@@ -329,7 +329,7 @@ def restored(answers: list[Answer]) -> dict[tuple[str, int], Response]:
 
 
 def hand_in(content: str) -> None:
-    """Hand in a link or a text. Raises RecipeError if it can't be."""
+    """Hand in a link or a text. Raises RecipeError if that is not possible."""
     here, member = st.session_state[MEMBER]
     with database_errors_as_sentences():
         store().hand_in(here, member, content)

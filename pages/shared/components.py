@@ -53,7 +53,7 @@ def keep_charts() -> None:
 
 
 def fold() -> None:
-    """Draw the button that folds the sheet of a lesson; where there is none, nothing."""
+    """Draw the button that folds the sheet of a lesson; where there is none, draw nothing."""
     _fold(key="lesson.fold", width="content", height="content")
 
 
@@ -127,18 +127,18 @@ def explore(
 ) -> Any:
     """Draw Explore. The state has "chosen": the rank, the learner, the objective, the linear
     learner and the linear rank that were chosen in it; and "looks": what is looked at, each of
-    `LOOKS`, "" for what is so at first. In one run it has "settings", whether they were opened.
+    `LOOKS`, "" for its initial value. In one run it has "settings", whether they were opened.
 
-    What changes comes in parts of its own: otherwise Streamlit would send the component's script
-    again, too.
+    What changes comes in parts of its own: otherwise Streamlit would also send the component's
+    script again.
 
     Parameters
     ----------
     now : dict
         "id" of the payload, "trained", that of the trained models, "rank", "learner", "objective",
         "linear", the learner of the linear model, "linearRank", its rank where it is not "rank",
-        each of `LOOKS`, "" for what is so at first; "parts": those of `PARTS` that are drawn, all
-        if it is empty; "scene": the step of a lesson; and "isFirst": whether it begins in motion.
+        each of `LOOKS`, "" for its initial value; "parts": those of `PARTS` that are drawn, all if
+        it is empty; "scene": the step of a lesson; and "isFirst": whether it begins in motion.
     text : str
         The payload, as JSON.
     first, rest : str
@@ -187,8 +187,8 @@ def explore_training(
     picture : str
         The "id" of the payload.
     told : dict
-        Learner -> "text", how far its training is, "doing", the same in a word or two, and
-        "ranks", which are not trained yet; or "failed", why there is none.
+        Learner -> "text", how far its training is, "doing", the same in a word or two, and "ranks",
+        those that are not trained yet; or "failed", why it failed.
     preview : dict, optional
         The network that is being trained for the nonlinear lane, as it is now: "learner", and
         "model", see `nlwfa_core.display.explore.preview_payload`.

@@ -1,4 +1,4 @@
-"""Read what the lab ships (lessons, quizzes, tasks), and open the shelf of uploaded files.
+"""Read what the lab ships (lessons, quizzes, tasks), and open the store of uploaded files.
 
 A file with an error is left out, so one mistake of an author does not stop the lab; the page Learn
 shows the messages.
@@ -83,7 +83,7 @@ def lessons() -> dict[str, Lesson]:
 
 @st.cache_resource(show_spinner=False)
 def uploads() -> FileShelf:
-    """Open the shelf of uploaded files.
+    """Open the store of uploaded files.
 
     It also has the lessons' strings, so a link to a lesson works on any server.
     """
@@ -93,7 +93,7 @@ def uploads() -> FileShelf:
 
 
 def lesson_uploads(shelf: FileShelf | None = None) -> set[str]:
-    """Put the lessons' strings on the shelf of uploaded files, if they are not there, and return
+    """Put the lessons' strings into the store of uploaded files, if they are not there, and return
     their names.
     """
     shelf = shelf or uploads()

@@ -1,8 +1,8 @@
 """Draw a lesson's question that the visitor answers: a field, two tries, then the solution next to
 the visitor's answers.
 
-The session keeps the responses. Each is a small value; those of a class session are recorded for
-its teacher, too.
+The session keeps the responses. Each is a small value; those of a class session are also recorded
+for its teacher.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pages.shared.widgets import escape_markdown
 RESPONSES = "exercise.responses"
 ERRORS = "exercise.errors"
 RIGHT = "exercise.right"  # the question whose last check was right, until that has been shown
-# The widgets on Practice that choose a quiz; a lesson sets them, too.
+# The widgets on Practice that choose a quiz; a lesson also sets them.
 MODE = "practice.mode"
 TASKS = "Tasks"
 QUIZ = "Quiz"
@@ -51,7 +51,7 @@ def responses() -> dict[tuple[str, int], Response]:
 
 def exercise(task: str, seed: int, question: Question, how: str = "") -> None:
     """Draw the fields for the answer to a question, or the result if the question has been
-    answered. `how`: what an empty field says, if not what kind of answer it is for.
+    answered. `how`: what an empty field shows in place of the kind of answer that it is for.
     """
     assert question.key is not None
     key = question.key
@@ -202,7 +202,9 @@ def entry_fields(key: Key, name: str, seed: int, how: str = "") -> list[str]:
 
 
 def has_just_been_right(task: str) -> bool:
-    """Return whether the last check was a right answer to this question: once for each."""
+    """Return whether the last check was a right answer to this question; true only once for
+    each.
+    """
     return bool(task) and st.session_state.pop(RIGHT, "") == task
 
 

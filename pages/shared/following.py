@@ -1,6 +1,6 @@
 """Move a member's page when the teacher moves the class to a step of a lesson.
 
-Each page of a member looks up to twice a second whether the class was moved. It follows each move
+Each page of a member checks up to twice a second whether the class was moved. It follows each move
 once, so anyone who steps back afterwards stays there. A page that is opened again, after a reload
 or on a new server, follows a move that came after the member's last step.
 """
@@ -16,8 +16,8 @@ from nlwfa_core import RecipeError
 from nlwfa_core.history.database import database_errors_as_sentences
 from pages.shared import class_session, contents, open_lesson
 
-LEAST_SECONDS = 0.5  # between two looks of a page
-LOOKS_A_SECOND = 60  # of all pages of a class together, at most
+LEAST_SECONDS = 0.5  # between two checks of a page
+LOOKS_A_SECOND = 60  # at most, by all pages of a class together
 FOLLOWED = "class.followed"  # the code, and the moment up to which moves were followed
 RUNS = "class.runs"  # how often the page was drawn
 
@@ -55,9 +55,9 @@ def open_place(place: str) -> bool:
 
 
 def watch() -> None:
-    """Look again and again whether the class was moved, and if so, draw the page again.
+    """Check again and again whether the class was moved, and if so, draw the page again.
 
-    Call this at the end of a page. The part that looks is a new one in each run, because Streamlit
+    Call this at the end of a page. The part that checks is a new one in each run, because Streamlit
     drops the last messages of a run if it is asked for a part that it knows while the run ends.
     """
     code = class_session.code()
@@ -82,7 +82,7 @@ def _look() -> None:
             st.rerun()
 
 
-# The pages of a class share a look at the database, for a fifth of a second.
+# The pages of a class share what is read from the database for a fifth of a second.
 @st.cache_data(ttl=0.2, max_entries=64, show_spinner=False)
 def _last_moved(code: str) -> float:
     with database_errors_as_sentences():

@@ -38,8 +38,8 @@ def seen() -> Context | None:
 
 
 def note(before: Recipe, recipe: Recipe, title: str = "") -> None:
-    """Draw a line on whose result is drawn in grey, in place of a recipe's, with a button that
-    leads back to it. The result is called by its title, by default the recipe's.
+    """Draw a line that says whose result is drawn in grey in place of a recipe's, with a button
+    that leads back to it. The line gives the result's title, by default that of its recipe.
     """
     title = escape_markdown(title or before.title)
     with st.container(horizontal=True, vertical_alignment="center", key="last_result"):

@@ -22,7 +22,7 @@ MENUS = tuple(section for section in SECTIONS if section)
 PAGES = tuple(page for pages in SECTIONS.values() for page in pages)
 FIRST = PAGES[0]  # the lab opens on it
 OPENED = "navigation.opened"  # the keys of the boxes to which buttons have led
-NAMES = {"classroom": "Class"}  # in the bar, if not the file's
+NAMES = {"classroom": "Class"}  # names in the bar that are not the file's
 
 _menu = st.components.v2.component(
     "nlwfa.menu", js=(ASSETS / "menu" / "menu.js").read_text(encoding="utf-8")

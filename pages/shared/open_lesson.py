@@ -56,8 +56,8 @@ RESTORED = (
     "those of the lesson."
 )
 VISIT = "lessons.visit"  # how many steps have been opened
-# So many buttons have room above Back and Next. More, and those that set the picture of Explore,
-# stand between the text and the question.
+# This many buttons have room above Back and Next. If there are more, or if they set the picture of
+# Explore, they stand between the text and the question.
 BESIDE_MOVES = 2
 PICTURE = "explore.picture"
 MATRIX = "hankel.lens"  # and what its script hides: numbers, and the outlines of equal uv
@@ -169,13 +169,13 @@ def _set_scene(step: Step) -> None:
 
 
 def _set_view(view: Mapping[str, str]) -> None:
-    """Set the picture of Explore. What is not named is as it is at first."""
+    """Set the picture of Explore. What is not named is set as it is at first."""
     for name in VIEW:
         url_parameters.set_value(name, view.get(name, ""))
 
 
 def _has_view(view: Mapping[str, str]) -> bool:
-    """Return whether the picture of Explore is set so, whatever string is followed."""
+    """Return whether the picture of Explore is set in this way, whatever string is followed."""
     looked_at = {*LOOKS} - {ORDER}
     return all(
         url_parameters.value(name) == view.get(name, "") for name in VIEW if name not in looked_at
@@ -201,7 +201,7 @@ def parts(page: str) -> list[str]:
 
 
 def _elements(keys: Iterable[str]) -> list[str]:
-    """Return the CSS classes of a step's elements; the parts of Explore's picture are one."""
+    """Return the CSS classes of a step's elements; the parts of Explore's picture share one."""
     return [*dict.fromkeys(_class(PICTURE if key.startswith(PART) else key) for key in keys)]
 
 
@@ -245,7 +245,7 @@ def leave() -> None:
 def close() -> None:
     """Close the lesson.
 
-    If the visitor had chosen to show all controls during the lesson, this choice is removed, too.
+    If the visitor had chosen to show all controls during the lesson, this choice is also removed.
     """
     url_parameters.set_value(LESSON, "")
     url_parameters.set_value(STEP, "")
@@ -399,7 +399,7 @@ def go(page: str) -> None:
 def panel(page: str) -> None:
     """Draw the open step, if there is one; if it has just been opened, go to its page first.
 
-    Whoever came by a class's link is offered to join.
+    A visitor who came by a class's link is offered the chance to join.
     """
     position = current()
     if position is None:
@@ -503,8 +503,8 @@ def _point(step: Step, page: str, visit: str) -> None:
 
 
 def _hide(names: Sequence[str]) -> None:
-    """Hide the elements with these keys while the question has no answer, and say so in the last of
-    them. They light up once when the answer is right.
+    """Hide the elements with these keys while the question has no answer, and show a note in place
+    of the last of them. They light up once when the answer is right.
 
     The style stays as it is when only the question is drawn again. A style reaches the parts of
     Explore's picture, and what is drawn in the matrix, only by properties, which their style sheets
@@ -555,8 +555,8 @@ def _slide(keys: list[str]) -> None:
 
 @st.fragment
 def _question(task: str, question: Question, hides: bool) -> None:
-    """Draw a step's question: entered if it has a key, otherwise an answer to open. A check reruns
-    nothing else of the page.
+    """Draw a step's question: with an entry if it has a key, otherwise with an answer to open. A
+    check reruns nothing else of the page.
 
     If the step hides what contains the answer, an element says that there is no answer yet: see
     `_hide`.
@@ -587,7 +587,9 @@ def _question(task: str, question: Question, hides: bool) -> None:
 
 
 def _how() -> str:
-    """Return what an empty field says about answering in the picture; "" if nobody can."""
+    """Return what an empty field shows about answering in the picture; "" if that is not
+    possible.
+    """
     if _asks_for_cut():
         return "drag the cut, or type"
     return "draw the bar, or type" if _string_asked_for() else ""
@@ -599,8 +601,8 @@ def _class(key: str) -> str:
 
 
 def _words(steps: Sequence[Step]) -> None:
-    """Draw a button that explains the terms which the texts and questions of the steps use: of the
-    open one, and of those before it.
+    """Draw a button that explains the terms that the texts and questions use, in the open step and
+    in those before it.
     """
     texts = (f"{step.title} {step.text} {step.question and step.question.text}" for step in steps)
     terms = terms_in(" ".join(texts))
@@ -621,8 +623,8 @@ def _words(steps: Sequence[Step]) -> None:
 
 
 def _actions(step: Step) -> None:
-    """Draw the buttons that set the recipe; the button whose recipe is set has a tick. If it is the
-    only one, and entering the step has done the same, it is left out.
+    """Draw the buttons that set the recipe; the button whose recipe is set has a tick. A button is
+    left out if it is the only one and entering the step has done the same.
     """
     now = sidebar.current().key()
     for number, action in enumerate(step.actions):

@@ -44,7 +44,7 @@ def train_shown_runs(recipe: Recipe, key: str) -> None:
 
 
 def comparable(recipes: dict[str, Recipe], data: Data) -> dict[str, Recipe]:
-    """Select the runs that have the alphabet of `data`, and draw a note for each other run on why
+    """Select the runs that have the alphabet of `data`, and, for each other run, draw a note on why
     it is left out.
     """
     comparable_runs = {}
@@ -68,13 +68,13 @@ def pin(name: str, recipe: Recipe | None) -> None:
 
 
 def pin_controls(recipe: Recipe) -> None:
-    """Draw a button for each of A and B, which pins the sidebar's recipe; or two, which load or
-    remove the pinned run.
+    """For each of A and B, draw a button that pins the sidebar's recipe; or, if a run is pinned,
+    two buttons that load or remove it.
     """
     _take_from_address()
     with st.container(key="pins", gap="xsmall"):
         for name in NAMES:
-            # one row each: no button moves to where another was just pressed
+            # one row each, so no button moves to where another was just pressed
             with st.container(horizontal=True, gap="xsmall"):
                 _slot(name, recipe)
     _put_into_address()
@@ -113,7 +113,7 @@ def _slot(name: str, recipe: Recipe) -> None:
 
 
 def _load(recipe: Recipe) -> None:
-    """Set the sidebar to a pinned recipe; *Undo* brings the one before back."""
+    """Set the sidebar to a pinned recipe; *Undo* brings back the one before."""
     try:
         sidebar.check_settable(recipe)
     except RecipeError as error:

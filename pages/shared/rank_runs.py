@@ -47,14 +47,14 @@ def seeds_of(learner: str) -> str:
 
 def recipes(recipe: Recipe, way: str) -> dict[str, dict[int, tuple[Recipe, ...]]]:
     """Return, for networks trained in a way, learner -> rank -> recipes. The first that is finished
-    is drawn: of `PFA`, that with the most starts. `seeds_of` each network's learner -> rank -> the
-    recipes of `OTHER_SEEDS`.
+    is drawn; for `PFA`, that is the one with the most starts. Under `seeds_of` each network's
+    learner are, for each rank, the recipes of `OTHER_SEEDS`.
     """
     return _recipes(recipe, sidebar.hidden_options(), way)
 
 
 def keys(recipe: Recipe) -> Keys:
-    """Return the keys of `recipes`, for networks that are trained as the sidebar says."""
+    """Return the keys of `recipes` for networks that are trained as the sidebar says."""
     remembered = sidebar.hidden_options()
     way = objective(recipe)
     shared = {"learner": LEARNERS[0], "rank": 1, "objective": way}
@@ -104,7 +104,7 @@ def results(found: Keys) -> dict[str, dict[int, list[Result]]]:
     }
 
 
-# One a member of a class, who each have their own seed, and a matrix.
+# One for each matrix and each member of a class, who each have their own seed.
 @st.cache_resource(max_entries=512, show_spinner=False)
 def _keys(shared_key: str, remembered: Mapping[str, Any], way: str, _recipe: Recipe) -> Keys:
     return {

@@ -1,4 +1,4 @@
-"""Train models of several ranks from Explore, one after the other, and say how far they are."""
+"""Train models of several ranks from Explore, one after the other, and report their progress."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 Python threads share one processor: if five people click at once and their pages are drawn at the
 same time, all five wait until the last one is finished. Drawn one after another, the first page is
-ready five times sooner. A page that computes for long loses the lock and continues alongside the
-others. Waiting pages are served by rank (`standing`); so nobody waits for ever, each fifth page is
-that of whoever has waited longest.
+ready five times sooner. A page that computes for a long time loses the lock and continues alongside
+the others. Waiting pages are served by rank (`standing`); so nobody waits for ever, each fifth page
+is that of whoever has waited longest.
 
-Measured with thirty sessions for a minute: 95% of the slider's answers came within 0.12 s with the
-lock and 0.23 s without it: 1.7 and 2.9 times as long as for one person alone (`python -m
+In a measurement with thirty sessions for a minute, 95% of the slider's answers came within 0.12 s
+with the lock and 0.23 s without it: 1.7 and 2.9 times as long as for one person alone (`python -m
 benchmarks.load`; docs/load.md).
 """
 
@@ -38,8 +38,8 @@ class Ticket:
 
 
 class RenderLock:
-    """Lets one thread draw at a time, by rank and then in the order in which they came. One that
-    takes too long loses the lock.
+    """Lets one thread draw at a time, by rank and then in the order in which they came. A thread
+    that takes too long loses the lock.
 
     Parameters
     ----------

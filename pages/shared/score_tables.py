@@ -36,7 +36,7 @@ def score_table(
         Model -> text on whether its training is finished, shown in a column next to its name.
     recipes : mapping of str to Recipe, optional
         Model -> the recipe of its finished run. With these, a sentence on which model is ahead says
-        if that may be chance.
+        whether that may be chance.
     note : bool
         Whether the caption is drawn; a second table on the same test strings does not need it.
     """
@@ -86,7 +86,7 @@ def _note(scores: Sequence[Scores]) -> None:
     }
     st.caption(
         f"{BETTER}. "
-        f"{'' if has_truth else '– means that it needs the true model. '}"
+        f"{'' if has_truth else '– means that the score needs the true model. '}"
         f"{'' if len(strings) == 1 else 'For the first row: '}"
         f"{first.num_words:,} {'' if has_truth else 'distinct '}test strings, weighted by their "
         f"{'true probabilities' if has_truth else 'frequencies'}; {first.num_predictions:,} "

@@ -107,8 +107,8 @@ def trim_after_session() -> None:
     """Call `trim_later` when this session's browser leaves. To be called in each run; only the
     first has an effect.
 
-    Nor has it an effect outside a server, as where `multiprocessing` imports app.py into another
-    process.
+    It also has no effect outside a server, for example where `multiprocessing` imports app.py into
+    another process.
     """
     if st.runtime.exists():
         _until_the_session_ends()

@@ -41,7 +41,7 @@ def shown_controls() -> tuple[str, ...]:
 def _names() -> list[str]:
     """Return the names of controls in the address.
 
-    Names of no control are left out, and reported once.
+    Names that are not those of controls are left out, and reported once.
     """
     names = list(filter(None, url_parameters.value(SHOW).split(",")))
     unknown = [name for name in names if name not in (*sidebar.CONTROLS, ALL)]
@@ -132,7 +132,7 @@ def share() -> None:
             format_func=_label,
             key="share.show",
             placeholder="all",
-            select_all=False,  # else Enter after a few letters chooses all that have them
+            select_all=False,  # otherwise, Enter after a few letters chooses all that have them
             persist_state="session",
         )
         lesson = open_lesson.current()
@@ -164,8 +164,8 @@ def machine() -> str:
     """Return the server's name or address for others: the configured one, or its own in the
     network; "" if unknown.
 
-    A browser that says localhost but comes from elsewhere reaches a container, whose own address
-    others can't reach.
+    A browser that asks for localhost but comes from elsewhere reaches a container, whose own
+    address others can't reach.
     """
     configured = str(st.get_option("browser.serverAddress") or "localhost")
     if not is_this_machine(configured):

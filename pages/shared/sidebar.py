@@ -89,7 +89,7 @@ EXPANDERS = {
     name: f"controls.{name}" for name in ("symbols", "held_out", "networks", "refinement")
 }  # the sidebar's expanders -> their keys
 ENTRIES = "controls.entries"
-NUMBERS = "controls.num_strings"  # is it for uploads -> the last number of training strings
+NUMBERS = "controls.num_strings"  # whether it is for uploads -> the last number of training strings
 # What pages do not use: the sidebar, which on Explore is a drawer, or all of it but *Share*.
 UNUSED = {"explore": "drawer", "learn": "no_sidebar"} | dict.fromkeys(
     ("classify", "practice", "build", "classroom", "history", "status"), "no_recipe"
@@ -117,7 +117,7 @@ def recipe_controls(page: str, shown: Collection[str] = ()) -> Recipe:
     Returns
     -------
     Recipe
-        The sidebar's recipe, which `current()` then returns, too.
+        The sidebar's recipe, which `current()` then also returns.
 
     Raises
     ------
@@ -181,9 +181,9 @@ def _all_controls(effective: list[str]) -> None:
 
 
 def _read_address() -> dict[str, str]:
-    """Set the controls to the values of the address, in a session's first run and after Back; then
-    controls without a value there have their defaults, or what they had at that entry of the
-    history.
+    """Set the controls to the values of the address, in a session's first run and after Back;
+    controls without a value there then have their defaults, or the values that they had at that
+    entry of the history.
 
     Returns the values that are refused, flat name -> text.
     """
@@ -365,10 +365,10 @@ def page_recipe(title: str, text: str) -> Recipe:
 
 
 def hide_unused(page: str) -> None:
-    """Hide what a page does not use of the sidebar, by a mark that the style sheet looks for: the
-    controls keep their values.
+    """Hide the parts of the sidebar that a page does not use, by a mark that the style sheet looks
+    for: the controls keep their values.
 
-    To be called before the sidebar is drawn, so nobody sees it go.
+    To be called before the sidebar is drawn, so nobody sees them disappear.
     """
     mark = UNUSED.get(page)
     if mark:
@@ -432,7 +432,7 @@ def _apply_chosen_preset() -> None:
 
 
 def apply_preset(name: str) -> None:
-    """Set all controls to a preset; one that is about uploaded files keeps the session's.
+    """Set all controls to a preset; a preset for uploaded files keeps the session's files.
 
     To be called in callbacks, because widgets can't be set once they are drawn.
     """
@@ -608,7 +608,7 @@ def _bounds(name: str) -> tuple[float | None, float | None]:
 
 def _default(name: str) -> Any:
     """Return the value of a control that nobody has set: that of the first recipe or, if it does
-    not have the field, of the record. Of uploads, all strings are used.
+    not have the field, of the record. For uploads, all strings are used.
     """
     if name == "num_strings" and st.session_state.get("source") == "upload":
         return limits.most("generated_strings")
@@ -641,8 +641,8 @@ def _follow_defaults(choice: str) -> None:
 
 
 def _follow_source() -> None:
-    """Set the number of training strings to the last one of uploads, of which all are used at
-    first, or of the other sources, if the source is a change from the one to the other.
+    """If the source changes from uploads to another one or back, set the number of training strings
+    to the last one for uploads, of which all are used at first, or for the other sources.
     """
     is_upload = st.session_state["source"] == "upload"
     if is_upload == (current().data.source == "upload"):

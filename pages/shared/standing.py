@@ -1,10 +1,11 @@
 """Remember which browsers have joined a class, because the server serves them before those that
 nobody knows.
 
-A browser's cookie costs nothing to make, so no limit by browser stops somebody who makes thousands.
-What can't be made is the past: members of a class come before strangers, and among members those
-who joined earlier come first. A browser that asks for very many pages goes behind the others like
-it. All of this is in memory only, and is found again from the class when a browser comes back.
+A browser's cookie costs nothing to make, so a limit for each browser does not stop somebody who
+makes thousands. What can't be made is the past: members of a class come before strangers, and among
+members those who joined earlier come first. A browser that asks for very many pages goes behind the
+others like it. All of this is in memory only, and is found again from the class when a browser
+comes back.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import Any
 
 MEMBER = 0
 STRANGER = 1
-MAX_BROWSERS = 20_000  # those that were not seen for longest are forgotten
+MAX_BROWSERS = 20_000  # if there are more, those not seen for the longest time are forgotten
 # a browser that asks for more pages in this time is a busy one
 BUSY_SECONDS = 10.0
 BUSY_PAGES = 20
 ACTIVE_SECONDS = 60.0
-# from one address, at most so many class sessions are opened in this time
+# at most this many class sessions can be opened from one address in this time
 OPENINGS = 10
 OPENING_SECONDS = 60.0
 
@@ -103,7 +104,9 @@ class Standing:
         return self.rank(browser)
 
     def may_open(self, address: str) -> bool:
-        """Count that a class session is opened from an address; returns whether it may be."""
+        """Count a class session that is to be opened from an address; returns whether it may be
+        opened.
+        """
         now = monotonic()
         with self._guard:
             openings = self._openings.setdefault(address, deque())

@@ -37,7 +37,7 @@ POLL_SECONDS = 0.4
 ELSEWHERE_SECONDS = 2.0
 MAX_BARS = 2
 # A run that needs no button is one that nobody has to wait for: it is not started by itself if
-# others like it have taken longer.
+# others like it have taken longer than this.
 AT_ONCE_SECONDS = 30.0
 BRIEF_SECONDS = 3.0
 AT_ONCE = "training.at_once"
@@ -61,11 +61,10 @@ STAGES = {
 HEIGHT = 360
 NETWORK_NOTE = (
     "Each line shows a unit's value times its weight, blue if positive and red if negative. For "
-    "each pair of layers, the strongest are shown. "
-    "The stronger a unit's colour, the larger its value, relative to the rest of its layer for all "
-    "of these prefixes; a thick ring means "
-    "that tanh bends it. Entries of H are divided by the largest one. As training lowers the "
-    "loss, the picture of H − Ĥ fades."
+    "each pair of layers, the strongest lines are shown. The stronger a unit's colour, the larger "
+    "its value, relative to the rest of its layer for all of these prefixes; a thick ring means "
+    "that tanh bends it. Entries of H are divided by the largest one. As training lowers the loss, "
+    "the picture of H − Ĥ fades."
 )
 
 
@@ -82,9 +81,9 @@ def train_at_once(recipes: Sequence[Recipe], key: str) -> None:
     """Start those of the recipes that need no button and that nobody has run.
 
     A run that has failed or was cancelled is not started again, and none is started twice in a
-    session, so there is a button for it. A run that this started for earlier settings, and that
-    still waits in the queue, is withdrawn: its turn would come for settings that are no longer
-    there. Only such a run is started again when the settings come back.
+    session, so there is a button for it. A run that this function started for earlier settings and
+    that still waits in the queue is withdrawn, because those settings would be gone when its turn
+    came. Only such a run is started again when the settings come back.
 
     Parameters
     ----------
@@ -136,7 +135,8 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
         )
     return (
         f"{label} (about {duration(seconds)})",
-        "How long runs that differ only in rank and seeds took, if nobody else is training.",
+        "This is how long runs that differ only in rank and seeds took. It holds if nobody else is "
+        "training.",
     )
 
 
@@ -146,7 +146,7 @@ def train_controls(
     """Draw a button that starts those of the recipes that have not been run, and their live
     progress with a button to cancel.
 
-    The button says how many it starts, of how many.
+    The button says how many of how many runs it starts.
 
     Parameters
     ----------
@@ -281,8 +281,8 @@ def is_going(recipe: Recipe) -> bool:
 
 
 def another_seed(recipe: Recipe) -> None:
-    """Draw a button that trains the same network with the next seed that nobody has used, so that
-    there is training to watch. In a lesson, its steps say what is trained.
+    """Draw a button that trains the same network with the next seed that nobody has used, so there
+    is training to watch. In a lesson, its steps determine what is trained.
     """
     if not recipe.learning.networks or open_lesson.place():
         return
@@ -450,7 +450,8 @@ class _Clicks:
 def _drawing(key: str) -> Iterator[_Clicks]:
     """Mark the end of a redraw.
 
-    A redraw that Streamlit interrupts (not by an `Exception`) has not ended, one that fails has.
+    A redraw that Streamlit interrupts (not by an `Exception`) has not ended; one that fails has
+    ended.
     """
     clicks: _Clicks = st.session_state.setdefault(f"{key}.clicks", _Clicks())
     try:

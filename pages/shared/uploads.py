@@ -25,7 +25,7 @@ from pages.shared.widgets import escape_markdown
 OWN_TITLES = "uploads.titles"
 REFUSED = "uploads.refused"  # key of an uploader -> why its last file was refused
 MEMBERS_SECONDS = 24 * 3600.0
-STRANGERS_SHARE = 2  # whoever belongs to no class may fill 1/2 of the space for uploaded files
+STRANGERS_SHARE = 2  # those who belong to no class may fill half of the space for uploaded files
 
 
 def store(data: bytes, title: str) -> str:
@@ -64,7 +64,7 @@ def _of_members() -> set[str]:
 
 @st.cache_resource(show_spinner=False)
 def _members_files() -> dict[str, float]:
-    """Return when members have uploaded which files, which strangers must not push out."""
+    """Return when members uploaded which files: strangers must not push these files out."""
     return {}
 
 

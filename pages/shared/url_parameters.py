@@ -92,7 +92,7 @@ def number_binding(name: str, whole: bool) -> Literal["query-params"] | None:
 
 
 def number(text: str, whole: bool) -> float | None:
-    """Read a number, a whole one if `whole`; None if the text is none, or infinite."""
+    """Read a number, a whole one if `whole`; None if the text is not a number, or is infinite."""
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         return None
     if not whole:

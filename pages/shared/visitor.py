@@ -30,7 +30,7 @@ def mode() -> str:
     shows none.
 
     By default people at the server's own machine see all runs, and those who come over the network
-    their own: one student can't delete another's.
+    see their own, so one student can't delete another's.
     """
     word = _setting(HISTORY) or (ALL if at_the_machine() else OWN)
     return word if word in MODES else OFF
@@ -40,8 +40,8 @@ def may_see_status() -> bool:
     """Return whether the visitor may open the Status page, which the environment variable
     NLWFA_STATUS determines.
 
-    By default only people at the server's own machine may, and nobody if everyone has a list of
-    their own or there are none.
+    By default, only people at the server's own machine may open it; nobody may if they have lists
+    of their own, or no lists are shown.
     """
     word = _setting(STATUS)
     return word == "on" if word else mode() == ALL and at_the_machine()

@@ -83,7 +83,7 @@ def sessions() -> int:
 
 
 def _is_active(session: str) -> bool:
-    """Return whether a session's browser is connected. Threads of the runner call this, too."""
+    """Return whether a session's browser is connected. Threads of the runner also call this."""
     return not st.runtime.exists() or bool(st.runtime.get_instance().is_active_session(session))
 
 
@@ -132,7 +132,7 @@ def submit_series(recipes: Sequence[Recipe]) -> None:
     """
     keys = runner().submit_series(recipes, owner())
     for recipe in recipes:
-        status(recipe)  # those that are done already end nothing on this page
+        status(recipe)  # notes runs that are still going; done ones do not end on this page
         st.session_state[STARTED] = _newest([*st.session_state.get(STARTED, []), recipe])
     _add_to_own(keys, again=True)
 

@@ -1,7 +1,7 @@
 """Stand between the web server and Streamlit: the key, headers, uploads, and who is served first.
 
 Streamlit runs this as middleware of its `App` (`app.py`), before it reads a request. So what is
-refused here costs no memory and no page, and nothing here rests on what a page's own messages say.
+refused here costs no memory and no page, and nothing here relies on what a page's own messages say.
 
 Source of the interface: https://asgi.readthedocs.io/en/latest/specs/main.html.
 """
@@ -38,12 +38,12 @@ HEADERS = {
 UPLOAD = "/_stcore/upload_file/"
 METRICS = "/_stcore/metrics"
 TRY_AGAIN_LATER = 1013  # the code with which a websocket is closed
-STRANGERS_SHARE = 2  # strangers together may use 1/2 of what all may
+STRANGERS_SHARE = 2  # strangers together may use half of what everyone may use
 WAITING_PAGES = 3  # strangers' requests wait here while more pages than this wait to be drawn
-STRANGERS_PAGES = 2  # or, while a class is at work, while so many of strangers' pages are drawn
-PAUSE = 0.01  # seconds between two looks at them
+STRANGERS_PAGES = 2  # or, while a class is at work, while this many of strangers' pages are drawn
+PAUSE = 0.01  # seconds between two looks at the waiting pages
 SWEEP_SECONDS = 10.0
-# Sessions with files are closed so long after their visitor was first seen to be away: Streamlit
+# Sessions with files are closed this long after their visitor was first seen to be away: Streamlit
 # takes a browser back for 120 s, and a session whose time is over can't be closed from outside.
 ABSENCE_SECONDS = 95.0
 
@@ -102,14 +102,14 @@ class Uploads:
     """Counts the bytes of uploaded files that Streamlit holds in memory, and drops those of
     visitors who have left.
 
-    Streamlit takes any number of files for a page, also such that no widget has asked for, and
+    Streamlit takes any number of files for a page, even files that no widget has asked for, and
     limits only the size of each.
     """
 
     def __init__(self) -> None:
         # (session, file) -> its browser and bytes
         self._files: dict[tuple[str, str], tuple[str, int]] = {}
-        # a request -> the same of the file that it brings
+        # a request -> the browser and bytes of the file that it brings
         self._arriving: dict[object, tuple[str, int]] = {}
         self._left: dict[str, float] = {}  # session -> since when its browser has been away
 
@@ -181,8 +181,8 @@ class Uploads:
         self._files.pop((session, file), None)
 
     def sweep(self) -> bool:
-        """Close the sessions that hold files and whose browsers have been away for long; returns
-        whether there were any.
+        """Close the sessions that hold files and whose browsers have been away for a long time;
+        returns whether there were any.
 
         Streamlit itself closes them only when the next browser leaves: on a quiet server, the last
         visitor's strings would stay for hours.
@@ -247,7 +247,7 @@ class Gate:
             await self._app(scope, receive, _with_headers(send))
 
     async def _upload(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
-        """Pass a file on, or a wish to remove one, unless the sum of all files is too large."""
+        """Pass on a file, or a request to remove one, unless all files together are too large."""
         scope = request.scope
         method = request.scope["method"]
         session, _, file = scope["path"].rpartition(UPLOAD)[2].partition("/")
@@ -257,7 +257,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         length = request.headers.get("content-length", "")
-        # in pieces, it could be of any size
+        # a file sent in pieces could have any size
         if not length.isdecimal() or "transfer-encoding" in request.headers:
             await PlainTextResponse("The size of the file is missing.", 411)(scope, receive, send)
             return
@@ -308,8 +308,8 @@ class Gate:
             self._strangers.discard(connection)
 
     def _make_room(self) -> None:
-        """Close a stranger's connection if there are too many: of the address with most of them,
-        the one silent for longest.
+        """If there are too many strangers' connections, close one: of the address with most of
+        them, the one that has been silent for longest.
         """
         strangers = [
             connection
@@ -391,7 +391,7 @@ uploads = Uploads()
 
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
-    """Prepare the server, say where it is, and tidy while it runs."""
+    """Prepare the server, print its address, and tidy up while it runs."""
     server.prepare()
     print(greeting(), flush=True)
     tidying = asyncio.create_task(_tidy())

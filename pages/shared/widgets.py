@@ -31,8 +31,9 @@ MAX_TYPED = 1000  # characters
 BRACKETS = re.compile(r"(?<=[][(){}<>|])(?=[][(){}<>|])")  # the place between two of them
 MAX_REMEMBERED = 2**18  # bytes of a table whose message is cached
 FEW_COLUMNS = 3  # fit a phone
-# Of a column that stays visible. Streamlit draws it at 60 % of its strength: this black then has
-# 5.7 to 1 on white, the theme's own ink 4.2; that of the dark theme has enough.
+# Of a column that stays visible. Streamlit draws it at 60 % of its strength: this black then has a
+# contrast of 5.7 to 1 on white, and the theme's own ink 4.2 to 1; the ink of the dark theme has
+# enough contrast.
 PINNED_INK = "#000000"
 # pixels, in a column of strings
 CHARACTER_WIDTH = 9
@@ -83,7 +84,7 @@ def errors_as_messages() -> Iterator[None]:
     """Show an error that is raised in this block as a message, and end the page there.
 
     The message of a RecipeError says how to fix it. Any other error is logged under an id, and the
-    message shows only the id. Streamlit's own stops and reruns pass through, because they are no
+    message shows only the id. Streamlit's own stops and reruns pass through, because they are not
     subclasses of `Exception`.
     """
     try:
@@ -155,8 +156,8 @@ def dark() -> bool:
 def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
     """Draw a line for each stage of a learner's training, from its state and its summary.
 
-    A training that its epochs ended is as it was asked for, so it has no warning; one that diverged
-    has a message of its own.
+    Training that ended after all its epochs is as it was asked for, so it has no warning; training
+    that diverged has a message of its own.
     """
     for state, summary in lines:
         icon = ":material/hourglass_bottom:" if state == UNFINISHED else ":material/check:"
@@ -243,7 +244,7 @@ def _draw_again(
 ) -> None:
     """Draw a table.
 
-    Streamlit caches the messages of a cached function, too, and sends them again; `content`
+    Streamlit also caches the messages of a cached function, and sends them again; `content`
     identifies them.
     """
     st.dataframe(written_table(_table, _ink), **_options)
@@ -254,8 +255,8 @@ def table_downloads(
 ) -> DeltaGenerator | None:
     """Draw a button that opens a list of the forms in which a table can be downloaded.
 
-    The files are written while the list is open. Those of a table that changes each time a run ends
-    would be removed by Streamlit before the browser has asked for them.
+    The files are written while the list is open. If a table changes each time a run ends, Streamlit
+    would remove its files before the browser has asked for them.
 
     Parameters
     ----------

@@ -78,12 +78,11 @@ NAME = "build-walk"
 DIGITS = 4
 NUM_DRAWN = 1_000
 NUMBERS_HELP = (
-    "The rank is that of the infinite Hankel matrix, the fewest states for this function. Σ "
-    "f(x) is the sum of the weights of all "
-    "strings; it converges if the spectral radius of A = Σ A_σ, its largest |eigenvalue|, is "
-    "below 1."
+    "The rank is that of the infinite Hankel matrix: the smallest number of states for this "
+    "function. Σ f(x) is the sum of the weights of all strings; it converges if the spectral "
+    "radius of A = Σ A_σ, its largest |eigenvalue|, is below 1."
 )
-LENGTH = 3  # of the prefixes and suffixes at first
+LENGTH = 3  # the length of the prefixes and suffixes at first
 
 
 def _draft() -> Draft:
@@ -181,7 +180,9 @@ def begin() -> None:
 
 
 def read_link() -> None:
-    """Take the automaton and the task of a link; what it can't mean is reported and left out."""
+    """Take the automaton and the task of a link; a value that is not valid is reported and left
+    out.
+    """
     packed = screen.unread("automaton")
     name = screen.unread("build")
     if name is not None:
@@ -282,7 +283,7 @@ def tables() -> None:
     """Draw the tables of states and arrows, the alphabet, and every mistake in its place."""
     version = st.session_state.setdefault(VERSION, 0)
     if f"build.states.{version}" not in st.session_state and st.session_state.get(ROWS) != _draft():
-        _give_rows(_draft())  # the page was left: the tables have forgotten what was typed since
+        _give_rows(_draft())  # the visitor left the page: the tables have forgotten the typing
         version = st.session_state[VERSION]
     rows: Draft = st.session_state.setdefault(ROWS, _draft())
     left, right = st.columns([2, 3])
@@ -291,7 +292,7 @@ def tables() -> None:
             "states",
             rows.states,
             version,
-            "A name, the entry of α₀ and the entry of α∞: 0.5, 1/3 or −2.",
+            "A name, the entry of α₀ and the entry of α∞, such as 0.5, 1/3 or −2.",
         )
     with right:
         arrows = _table(
@@ -318,7 +319,7 @@ def tables() -> None:
 
 
 def _table(kind: str, rows: Sequence[Sequence[str]], version: int, help: str) -> list[list[str]]:
-    """Draw a table to be edited. Returns its rows as text; what is empty is an empty text."""
+    """Draw a table to be edited. Returns its rows as text; an empty cell is an empty text."""
     st.caption(f"**{kind.capitalize()}.** {help}")
     frame = pd.DataFrame([list(row) for row in rows], columns=list(COLUMNS[kind]), dtype="object")
     edited_frame = st.data_editor(
@@ -435,8 +436,8 @@ def _typed(wfa: WFA) -> tuple[str, Word, str]:
 
 
 def _edit() -> None:
-    """Carry out an edit in the drawing; the reason why it can't be is shown next to what was
-    entered.
+    """Carry out an edit in the drawing; if that is not possible, the reason is shown next to what
+    was entered.
     """
     edit = st.session_state[WALK].get("edit")
     if not isinstance(edit, dict):
@@ -521,7 +522,7 @@ def matrix(wfa: WFA) -> None:
     identity = sha256(f"{_draft().link_text()} {kept} {rows} {columns}".encode()).hexdigest()[:24]
     most_rank = len(svd.singular_values)
     rank = min(max(st.session_state.get(RANK) or svd.numerical_rank, 1), most_rank)
-    if st.session_state.get(f"{RANK}.of") != identity:  # another matrix: its own rank
+    if st.session_state.get(f"{RANK}.of") != identity:  # another matrix begins with its own rank
         st.session_state[f"{RANK}.of"], st.session_state[RANK] = identity, svd.numerical_rank
         rank = max(svd.numerical_rank, 1)
     components.cut(
@@ -646,11 +647,9 @@ def learn_back(wfa: WFA) -> None:
     st.markdown(curve_sentence(curve))
     st.caption(
         "The plot shows Σ |f̂(x) − f(x)| over all strings of up to "
-        f"{plural(curve.longest, 'symbol')}, which hold "
-        f"{format_share(curve.compared_mass)} of the probability. f̂ is learned by SP with "
-        f"rank {curve.rank}, the "
-        "true one, from the 30 most frequent prefixes and suffixes. A dot is a seed; the "
-        "line joins the medians."
+        f"{plural(curve.longest, 'symbol')}, which hold {format_share(curve.compared_mass)} of "
+        f"the probability. f̂ is learned by SP with rank {curve.rank}, the true one, from the 30 "
+        "most frequent prefixes and suffixes. Each dot is a seed; the line joins the medians."
     )
 
 
@@ -676,8 +675,8 @@ def asking(wfa: WFA) -> None:
     block of the Hankel matrix that it knows, and its hypothesis, after each counterexample.
     """
     st.markdown(
-        "You are the teacher. A learner may ask for the weight of any string, and *is this your "
-        "automaton?* If it is not, you name a string whose weight differs. Each such string "
+        "You are the teacher. A learner may ask for the weight of any string, and may ask *Is this "
+        "your automaton?* If it is not, you name a string whose weight differs. Each such string "
         "adds a row, a column and a state: what the learner fills in is a block of the Hankel "
         "matrix."
     )
@@ -705,23 +704,23 @@ def asking(wfa: WFA) -> None:
                 alt="The hypothesis: its states, and the transitions between them",
             )
     st.caption(
-        "A row that is a state has a node of its own in the hypothesis. A row that is a symbol "
-        "longer says where its arrows lead: it is a sum of the rows of states. This is L* "
+        "A row that is a state has a node of its own in the hypothesis. A row that is one symbol "
+        "longer shows where the arrows lead: it is a sum of the rows of states. This is L* "
         "(Angluin 1987), with weights in place of yes and no (Beimel et al. 2000)."
     )
 
 
 @st.fragment
 def merging(wfa: WFA) -> None:
-    """Draw how strings of the automaton become one again: the states of their prefix tree are
-    merged, choice by choice.
+    """Draw how strings of the automaton become an automaton again: the states of their prefix tree
+    are merged, choice by choice.
     """
     if not _is_distribution(wfa):
         return
     st.markdown(
-        "Strings from your automaton make a prefix tree: a node for each beginning. Beginnings "
-        "with the same continuations are one state. So each node is compared with the existing "
-        "states: it is merged into one of them, or it becomes a state."
+        "Strings from your automaton form a prefix tree, with a node for each beginning. "
+        "Beginnings with the same continuations are one state. So each node is compared with the "
+        "existing states: it is merged into one of them, or it becomes a state."
     )
     picture = st.container(key="build.merging")
     left, right = st.columns(2)
@@ -739,11 +738,12 @@ def merging(wfa: WFA) -> None:
     with picture:
         _choice(stages)
     st.caption(
-        "An arrow says how many strings take it; the node in orange is compared. Gain, in nats: "
-        "two for each number of the automaton that a merge saves, minus what it costs in "
-        f"log-likelihood. At the end: {plural(stages.model.num_states, 'state')}; your automaton "
-        f"has {wfa.num_states:,}. This is state merging as in ALERGIA (Carrasco and Oncina 1994), "
-        "with likelihood as in MDI (Thollard, Dupont and de la Higuera 2000)."
+        "The number on an arrow shows how many strings take it; the orange node is being "
+        "compared. The gain, in nats, is two for each number of the automaton that a merge "
+        "saves, minus what the merge costs in log-likelihood. At the end: "
+        f"{plural(stages.model.num_states, 'state')}; your automaton has {wfa.num_states:,}. This "
+        "is state merging as in ALERGIA (Carrasco and Oncina 1994), with likelihood as in MDI "
+        "(Thollard, Dupont and de la Higuera 2000)."
     )
 
 

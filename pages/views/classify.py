@@ -212,7 +212,9 @@ def results(recipes: Recipes) -> None:
     if scores:
         best = _best(next(iter(recipes.values())))
         if best:
-            st.markdown(f"The automata that drew the strings get {format_share(best.accuracy)}.")
+            st.markdown(
+                f"The automata that drew the strings get {format_share(best.accuracy)} right."
+            )
         st.caption(
             "$P(x \\mid y)$ is the product of the model's probabilities for the next symbols, the "
             "end included, each at least $10^{-6}$; $P(y)$ is the label's share of the training "

@@ -1,4 +1,4 @@
-"""Draw the Class page: the way in, what a student sees, and the teacher's board, which refreshes
+"""Draw the Class page: how to join, what a student sees, and the teacher's board, which refreshes
 itself.
 """
 
@@ -61,10 +61,10 @@ REMOVE_NOTE = (
 )
 STORED = (
     "The session stores your nickname, if you choose one, the step that you are at, your answers "
-    "to questions and quizzes with their times, and what you hand in; no name, no address, and "
-    "nothing that you upload. Your teacher sees it. It is deleted when the teacher deletes the "
-    f"session, and at the latest {KEEP_DAYS} days after it was opened; *Leave* deletes your part "
-    "at once. You don't need to join to use the lab."
+    "to questions and quizzes with their times, and what you hand in; it stores no name, no "
+    "address, and nothing that you upload. Your teacher sees what is stored. It is deleted when "
+    f"the teacher deletes the session, and at the latest {KEEP_DAYS} days after it was opened; "
+    "*Leave* deletes your part at once. You don't need to join to use the lab."
 )
 
 
@@ -112,9 +112,9 @@ def entrance() -> None:
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
         _own_sessions()
         st.caption(
-            f"The session and everything in it are deleted when you say so, or after {KEEP_DAYS} "
-            f"days at the latest. On a full server, one with fewer than {CLASS_SIZE} people may be "
-            "deleted earlier."
+            "The session and everything in it are deleted when you delete it, or after "
+            f"{KEEP_DAYS} days at the latest. On a full server, one with fewer than {CLASS_SIZE} "
+            "people may be deleted earlier."
         )
 
 
@@ -281,7 +281,7 @@ def _students_link(lesson: str) -> tuple[str, str]:
 
 
 def _lesson_of_the_class() -> str:
-    """Return the lesson to which joining leads: the one that the teacher has chosen, at first the
+    """Return the lesson to which joining leads: the one that the teacher has chosen, by default the
     first; "" for none.
     """
     with database_errors_as_sentences():
@@ -291,8 +291,8 @@ def _lesson_of_the_class() -> str:
 
 
 def _place_of_the_class() -> str:
-    """Return the step at which the class is, otherwise the first of the lesson to which joining
-    leads; "" for none.
+    """Return the step that the class is at; otherwise, the first step of the lesson to which
+    joining leads; "" for none.
     """
     with database_errors_as_sentences():
         place = class_session.store().last_move(class_session.code())[0]
@@ -308,9 +308,8 @@ def _address(parameters: dict[str, str]) -> tuple[str, str]:
 
 
 def slide() -> None:
-    """Draw what the class sees on the projector, and draw it again every two seconds: how to join
-    until the class is moved, or the teacher chooses the question, then the question and its
-    answers.
+    """Draw what the class sees on the projector, and draw it again every two seconds: how to join,
+    until the class is moved or the teacher chooses the question; then the question and its answers.
     """
     with st.container(key="class_slide"):
         st.fragment(_slide, run_every=SECONDS)()
@@ -367,7 +366,7 @@ def _join_slide(number: int) -> None:
 
 def presenter() -> None:
     """Draw the teacher's screen: the question, who has answered, its answers and what to say, then
-    all else about the session. What changes is drawn again every two seconds.
+    everything else about the session. What changes is drawn again every two seconds.
     """
     st.fragment(_presenter, run_every=SECONDS)()
 
@@ -387,8 +386,8 @@ def _presenter() -> None:
             "Slide view",
             _slide_address(class_session.PAGE, _own_parameters()),
             icon=":material/slideshow:",
-            help="Opens a window for the projector: how to join, then the question and its "
-            "answers, without names or notes.",
+            help="Opens a window for the projector, which shows how to join, then the question and "
+            "its answers, without names or notes.",
         )
         _moves(record, name, items)
     if not (visitor.is_identified() or url_parameters.value(class_session.TEACHER)):
@@ -408,7 +407,7 @@ def _presenter() -> None:
             _how_to_join()
     left, right = st.columns([8, 5], gap="medium")
     with left.container(key="class.item"):
-        # The key has what is shown: the browser may send an earlier choice once more.
+        # The key contains what is shown, because the browser may send an earlier choice once more.
         key = f"class.item {name}"
         st.selectbox(
             "Step",
@@ -542,8 +541,8 @@ def _moves(
 def _question(record: ClassRecord, name: str, item: Item, is_teachers: bool) -> None:
     """Draw a question, how many have answered it, and the answers when they are revealed.
 
-    `name`: of the step. `is_teachers`: whether this is the teacher's own screen, which names those
-    who have answered, and not the projector's.
+    `name`: the step's name. `is_teachers`: whether this is the teacher's own screen, which names
+    those who have answered, and not the projector's.
     """
     question = item.question
     if question is None or question.key is None:
@@ -560,7 +559,7 @@ def _question(record: ClassRecord, name: str, item: Item, is_teachers: bool) -> 
     if revealed:
         _answers(record, name, question.key, is_teachers)
     elif is_teachers:
-        st.caption("The answers are hidden until you press *Reveal*, or the A key.")
+        st.caption("The answers are hidden until you press *Reveal* or the A key.")
 
 
 def _counts(record: ClassRecord, name: str, is_teachers: bool, revealed: bool) -> None:
@@ -577,7 +576,7 @@ def _counts(record: ClassRecord, name: str, is_teachers: bool, revealed: bool) -
 
 
 def _answers(record: ClassRecord, name: str, key: Key, is_teachers: bool) -> None:
-    """Draw the right answer, and the first answers of all as bars."""
+    """Draw the right answer, and everyone's first answers as bars."""
     bars = class_board.histogram(key, class_board.first_guesses(record.answers, name))
     if isinstance(key, ChoiceKey):
         labels = [exercises.option_letter(number) for number in range(len(bars))]
@@ -627,7 +626,7 @@ def _who(record: ClassRecord, name: str) -> None:
 
 
 def _notes(step: Step, note: Note | None) -> None:
-    """Draw what to say, to expect and to watch for."""
+    """Draw what to say, what to expect and what to watch for."""
     notes = step_plan(step, note)
     with st.expander("Say, expect, mistakes", expanded=True, key="class.notes"):
         if notes.say:
@@ -687,7 +686,7 @@ def _hand_ins(record: ClassRecord) -> None:
 
 
 def is_link(content: str) -> bool:
-    """Return whether a hand-in is one address of a web page, which a browser may open.
+    """Return whether a hand-in is a single web address, which a browser may open.
 
     >>> is_link("http://lab:8501/?rank=3"), is_link("javascript:alert(1)"), is_link("see http://x")
     (True, False, False)
@@ -723,9 +722,9 @@ def _gains(record: ClassRecord) -> None:
         ]
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
-        "These are students who took both; minutes are medians. The normalised gain is (after − "
-        "before) / (1 − before): the share of what was missing that was learned. In brackets is "
-        f"the 95 % interval over students, if there are at least {quizzes.FEWEST}."
+        "Only students who took both are counted; minutes are medians. The normalised gain is "
+        "(after − before) / (1 − before): the share of what was missing that was learned. In "
+        f"brackets is the 95 % interval over students, if there are at least {quizzes.FEWEST}."
     )
 
 
@@ -791,7 +790,7 @@ def _lock_button(record: ClassRecord) -> None:
 
 def _people(record: ClassRecord) -> None:
     """Draw the list from which the teacher removes people: the newest first, one button each, and a
-    button for a flood of them.
+    button that removes many at once.
     """
     popover = st.popover(
         "Remove people", icon=":material/person_remove:", key="class.people", on_change="rerun"
@@ -845,7 +844,7 @@ def _people(record: ClassRecord) -> None:
 
 
 def _flood(record: ClassRecord, answered: Counter[str]) -> None:
-    """Draw the button that removes everyone who joined after a moment."""
+    """Draw the button that removes everyone who joined at or after a chosen time."""
     st.markdown("**Many people who do not belong here**")
     joined = sorted(entry.joined for entry in record.members)
     moments = sorted({moment - moment % 60 for moment in joined}, reverse=True)
@@ -871,7 +870,7 @@ def _flood(record: ClassRecord, answered: Counter[str]) -> None:
 
 
 def _clock(moment: float) -> str:
-    """Write a moment as the time of day at the visitor's place."""
+    """Write a moment as the visitor's local time of day."""
     return format_time(moment, st.context.timezone).split(" ", 1)[1]
 
 
@@ -919,8 +918,8 @@ def _enter() -> None:
 
 def _join() -> bool:
     """Join, and go where the class is: to the step to which the teacher has moved it, otherwise to
-    the lesson that the link names, otherwise to the one that the link would have named. Who has
-    joined before changes the nickname, and stays. Returns whether it was possible.
+    the lesson that the link names, otherwise to the one that the link would have named. Someone who
+    has joined before only changes the nickname. Returns whether joining was possible.
     """
     before: list[str] = []
     act = partial(class_session.join, st.session_state[NICKNAME])
@@ -1008,7 +1007,7 @@ def _delete() -> None:
 
 
 def table_as_csv(name: str, code: str, token: str) -> bytes:
-    """Write one of `TABLES` as it is when it is downloaded.
+    """Write one of `TABLES` as it is at the time of the download.
 
     Raises RecipeError unless the token is the teacher's.
     """

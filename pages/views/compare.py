@@ -230,19 +230,19 @@ def _sizes(context: Context) -> list[int]:
 def _seed_sentence(recipe: Recipe, new: bool) -> str:
     if not new:
         return (
-            "Networks start from other random weights, on the same strings. Spectral learning is "
-            "not random: one run is enough."
+            "With each seed, networks start from other random weights, on the same strings. "
+            "Spectral learning is not random, so one run is enough."
         )
     source = ", and so is the automaton that draws them" if recipe.data.source in RANDOM else ""
     return (
         f"Training, validation and test strings are drawn or split again{source}, so the bands "
-        "include that randomness too."
+        "also include that randomness."
     )
 
 
 def possible(recipe: Recipe, sweep: Grid) -> Mapping[Point, Recipe]:
     """Return the runs of the grid without ranks that are too large for a learner, and draw a note
-    that names these.
+    that names these ranks.
     """
     if not sweep.learners or not (sweep.ranks or sweep.sample_sizes):
         return {}
@@ -358,7 +358,7 @@ def last_grid(sweep: Grid) -> tuple[Grid, dict[Point, Outcome]] | None:
 
 
 def note(last: Grid, recipe: Recipe) -> None:
-    """Draw a line on whose runs are drawn in grey, in place of a recipe's."""
+    """Draw a line that says whose runs are drawn in grey in place of a recipe's."""
     last_result.note(last.base, recipe, f"the curves of {listed(last.learners)}")
 
 
@@ -405,13 +405,11 @@ def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> 
             ": they are scored with the sidebar's seed only" if lines and sweep.new_strings else ""
         )
         st.caption(
-            "A line of several seeds is their mean, and its band is the 95 % interval of "
-            "that mean (Student's t): "
-            "where the mean over many more seeds would be. With few seeds it is wide, and "
-            "the chart may cut it off. A seed whose "
-            "score is not finite is left out of the mean, and there is no band there; ∞ at "
-            "the top edge marks where that "
-            f"happened. Reference models have no band{one}."
+            "A line of several seeds is their mean, and its band is the 95 % interval of that "
+            "mean (Student's t): where the mean over many more seeds would be. With few seeds "
+            "the band is wide, and the chart may cut it off. A seed whose score is not finite is "
+            "left out of the mean, and there is no band there; ∞ at the top edge marks where "
+            f"that happened. Reference models have no band{one}."
         )
     if sweep.against == "strings" and context.recipe.data.source in ("verbs", "upload"):
         st.caption(
@@ -423,7 +421,8 @@ def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> 
 def _metric(metrics: list[str]) -> str:
     """Draw the choice of the score by its title.
 
-    The address gets the name of its field, as a widget bound to it would not do.
+    The address gets the name of the score's field, which a widget bound to the address would not
+    write.
     """
     linked = url_parameters.value("metric")
     meanings = "\n".join(
@@ -473,7 +472,7 @@ def choice(recipe: Recipe, sweep: Grid) -> str:
     if error_rate == "wer_without_end":
         ends = {"wer": error_rate, "bits_per_symbol": "bits_without_end"}
         metrics = tuple(ends.get(metric, metric) for metric in metrics)
-    if sweep.against == "rank":  # AIC and BIC of different numbers of strings say nothing
+    if sweep.against == "rank":  # AIC and BIC of different numbers of strings can't be compared
         metrics += tuple(CRITERIA)
     if st.session_state.get("compare.by") not in metrics:
         st.session_state["compare.by"] = error_rate  # other strings have another word error rate
@@ -485,7 +484,7 @@ def choice(recipe: Recipe, sweep: Grid) -> str:
         key="compare.by",
         persist_state="session",
         help="The best rank is the one whose model has the lowest score on validation strings, or "
-        "the lowest AIC or BIC: these are computed on the training strings, with a penalty for "
+        "the lowest AIC or BIC, which are computed on the training strings, with a penalty for "
         f"each free parameter. {TIES} Test strings are not used.",
     )
     return field
@@ -773,7 +772,7 @@ def conventions(named: Mapping[str, Outcome], by: str) -> None:
         return
     with box:
         st.markdown(
-            "An output of 0 or below has no logarithm. Public programs handle it "
+            "An output of 0 or below has no logarithm. Public programs handle such outputs "
             "differently, and so print different perplexities."
         )
         name = st.selectbox("Model", ranking(named, by), key="compare.model")

@@ -59,7 +59,8 @@ ANY_TYPE: tuple[Sequence[str] | None, ...] = (None, (), [], "")
 PASTED = "data.paste"
 PASTE_ERROR = "uploads.paste_error"
 PASTED_TITLE = "pasted strings"
-# with fewer pasted strings, none are set aside: all of them are used for training and for the test
+# with fewer pasted strings, none are set aside: all of them are used both for training and for
+# testing
 MIN_SPLIT = 30
 MAX_ROWS = 200  # of the table of frequent strings
 FEW_SYMBOLS = 2  # too few for a chart
@@ -196,8 +197,8 @@ def _reading_controls(name: str, reading: Reading, lines: bool = True) -> None:
 
 
 def _read_as(name: str, reading: Reading, field: str) -> None:
-    """Read the training strings with another choice; if they can't be read so, explain why not, and
-    change nothing.
+    """Read the training strings with another choice; if they can't be read in this way, explain why
+    not, and change nothing.
     """
     uploads.forget_refusals()
     chosen = Reading.adapted(reading.changes(), **{field: st.session_state[f"reading.{field}"]})
@@ -216,8 +217,8 @@ def _use_training_file(name: str, reading: Reading) -> None:
 
 
 def _set_training_strings(names: dict[str, str], reading: Reading) -> None:
-    """Set the sidebar to uploaded files, all of whose strings are used, even if the strings before
-    them were fewer.
+    """Set the sidebar to uploaded files, all of whose strings are used, even if there were fewer
+    strings before.
     """
     st.session_state.pop(UNREAD, None)
     hidden = {field: getattr(reading, name) for field, name in READING_FIELDS.items()}
@@ -266,7 +267,7 @@ def _use_upload(field: str) -> None:
     change nothing.
 
     Files that were refused before do not matter. An empty uploader has no effect, because the
-    browser also empties it before it sends the next file.
+    browser also empties the uploader before it sends the next file.
     """
     file = st.session_state.get(f"upload.{field}")
     if file is None:
@@ -279,7 +280,7 @@ def _use_upload(field: str) -> None:
         new: dict[str, object] = {}
         if field == "upload":
             st.session_state.pop(UNREAD, None)
-            # columns belong to the file before
+            # the choice of columns belongs to the previous file
             if not {"format", "encoding", "window"}.issuperset(reading.changes()):
                 reading = Reading()
             new = ALL_STRINGS | reading_fields(reading)
@@ -311,7 +312,7 @@ def _use_upload(field: str) -> None:
         _empty(field)
         uploads.refuse(f"upload.{field}", file.name, error)
         if field == "upload" and preview(data, reading):
-            with suppress(RecipeError):  # the server's disk is full, which the error may have said
+            with suppress(RecipeError):  # the server's disk is full, as the error may have said
                 st.session_state[UNREAD] = uploads.store(data, file.name), reading
         return
     if field == "upload":
@@ -425,7 +426,7 @@ def symbols(train: Sample) -> None:
 
 def frequent_strings(recipe: HankelRecipe, train: Sample) -> None:
     """Draw a table of the most frequent strings and, if strings are counted with boundary symbols,
-    an example; in its place, the picture in which a lesson's question is answered.
+    an example; or, in its place, the picture in which a lesson's question is answered.
     """
     if _shares(train):
         return
@@ -443,8 +444,8 @@ def frequent_strings(recipe: HankelRecipe, train: Sample) -> None:
 
 
 def _shares(train: Sample) -> bool:
-    """Draw how often each string occurs, as bars of which one is to be drawn by hand, if the open
-    lesson asks for its height. Returns whether it does.
+    """If the open lesson asks for the height of a bar, draw how often each string occurs, as bars
+    of which this one is to be drawn by hand. Returns whether the lesson asks for it.
     """
     asked = open_lesson.asked_share()
     payload = shares_payload(train, *asked) if asked else None
@@ -489,7 +490,7 @@ def _use_pasted() -> None:
             limits.most("pasted_bytes"),
         )
         name = uploads.store(content, PASTED_TITLE)
-        # So few strings are too few to set some aside for a test.
+        # There are too few strings to set some aside for a test.
         test = name if content.count(b"\n") < MIN_SPLIT else ""
         names = dict.fromkeys(UPLOADS, "") | {"upload": name, "upload_test": test}
         data = _read(**names, **ALL_STRINGS, **reading_fields(Reading()))

@@ -55,8 +55,8 @@ FIRST = "both.non"  # its networks come with the picture, and all other trained 
 SEEN = "explore.seen"
 COMPONENT = open_lesson.PICTURE
 MOST_CHARACTERS = 400  # of the string that is followed, in the address
-# Between two looks at trainings, with which a person sees five previews a second of one that runs;
-# while all of them wait, there is nothing to see.
+# Seconds between two looks at training runs: a person sees five previews a second of one that is in
+# progress; while all of them wait, there is nothing to see.
 PREVIEW_SECONDS = 0.15
 WAITING_SECONDS = 0.5
 
@@ -85,7 +85,7 @@ def picture(context: Context) -> None:
             "rank": recipe.learning.rank,
             "learner": recipe.learning.learner,
             "objective": objective,
-            # Adamax takes as long as its epochs, and only times of other optimisers are known
+            # Adamax takes as long as its epochs, and only the times of other optimisers are known
             "isTimed": objective == "likelihood"
             or rank_runs.options(recipe)["optimizer"] != "adamax",
             "linear": _linear(),
@@ -215,7 +215,7 @@ def _linear() -> str:
 
 
 def _linear_rank() -> int | None:
-    """Return the linear lane's rank, None if it is that of the nonlinear lane."""
+    """Return the linear lane's rank; None if it is that of the nonlinear lane."""
     chosen = url_parameters.value(LINEAR_RANK)
     most = FURTHEST_RANK if _linear() == LINEAR[0] else MAX_RANK
     ranks = range(1, min(most, limits.most("rank")) + 1)
@@ -247,8 +247,8 @@ def _influences(data: Data, found: rank_runs.Keys) -> dict[str, dict[int, FloatA
 def _trained(
     data: Data, hankel: HankelMatrix, svd: TruncatedSVD, trained: str, found: rank_runs.Keys
 ) -> tuple[str, str]:
-    """Return the models that are trained as JSON, "models", and how sure their scores are,
-    "margins": the networks of one learner; and all others, with the scores of "seeds".
+    """Return as JSON the trained models, "models", and how certain their scores are, "margins":
+    first for the networks of one learner; then for all others, with the scores of "seeds".
     """
     results = rank_runs.drawn_results(found)
     again = rank_runs.results_of_other_seeds(found)
@@ -271,8 +271,8 @@ def _take_chosen() -> None:
     """Set the sidebar to the rank, the learner and its objective that were chosen in the picture,
     and the address to the linear lane's model and own rank.
 
-    A browser may send anything; what is not a choice is ignored, and what was chosen in another
-    step of a lesson as well: it may arrive together with the press of *Next*.
+    A browser may send anything; what is not a choice is ignored, and so is what was chosen in
+    another step of a lesson, because it may arrive together with the press of *Next*.
     """
     match st.session_state[COMPONENT].get("chosen"):
         case {
@@ -298,7 +298,7 @@ def _take_chosen() -> None:
 def _take_looks() -> None:
     """Set the address to what is looked at in the picture.
 
-    As for `_take_chosen`, anything else is ignored.
+    As in `_take_chosen`, anything else is ignored.
     """
     looks = st.session_state[COMPONENT].get("looks")
     if isinstance(looks, dict) and looks.get("scene") == open_lesson.scene():

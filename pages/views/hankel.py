@@ -102,8 +102,8 @@ def _approximations(context: Context) -> list[str]:
 
 
 def linked_lens(context: Context, symbol: int, layer: str, by: str) -> None:
-    """Draw the lens with a block of the matrix, an approximation of it, or the difference of
-    both.
+    """Draw the lens with a block of the matrix, an approximation of it, or the difference between
+    the two.
     """
     recipe = context.recipe
     rank = recipe.learning.rank
@@ -202,9 +202,9 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
         _details(context, choice, cell)
     elif not open_lesson.draws_alone(open_lesson.MATRIX):
         st.caption(
-            "Hover over a cell, a point or a string, and its prefix lights up in all three "
-            "views. Each point is a prefix, too; "
-            "those with similar rows are near each other. Click to pin a prefix and see the count."
+            "Hover over a cell, a point or a string, and its prefix lights up in all three views. "
+            "Each point is also a prefix; prefixes with similar rows are near each other. Click to "
+            "pin a prefix and see the count."
         )
     table = widgets.opened("As a table", "hankel.as_table", "table")
     if table:
@@ -351,10 +351,10 @@ def _table(matrix: Matrix, payload: dict[str, Any], position: dict[str, int]) ->
 
 
 def decomposition(context: Context, symbol: int) -> None:
-    """Draw what the singular values below are those of, and how Ĥ comes from it.
+    """Draw which matrix the singular values below belong to, and how Ĥ is computed from it.
 
-    Rows that have weights are decomposed with them; the block of a symbol has no decomposition of
-    its own, but is projected onto the same right singular vectors.
+    Rows that have weights are decomposed with these weights; the block of a symbol has no
+    decomposition of its own, but is projected onto the same right singular vectors.
     """
     weights = "" if context.hankel.row_weights is None else r"\mathbf{W}^{1/2}"
     lines = [
@@ -367,8 +367,8 @@ def decomposition(context: Context, symbol: int) -> None:
 
 
 def rank_cut(context: Context, symbol: int) -> None:
-    """Draw the singular values as bars with a mark at the rank, which can be dragged, and below H,
-    Ĥ and H − Ĥ at that rank.
+    """Draw the singular values as bars with a mark at the rank, which can be dragged, and below
+    them H, Ĥ and H − Ĥ at that rank.
     """
     key = context.hankel_key
     svd = context.svd
@@ -378,7 +378,7 @@ def rank_cut(context: Context, symbol: int) -> None:
     panels = computed(
         panels_payload, key, hankel, svd, context.hankel_alphabet, choice=MatrixChoice(symbol)
     )
-    # A matrix that falls into blocks is shown as these at first; a lesson asks how many there are.
+    # A matrix that falls into blocks is at first shown in blocks; a lesson asks how many there are.
     by_state = panels["order"]["fallsApart"] and not open_lesson.place()
     # without the rank: see panels.js
     page = {"basis": key, "id": f"{key} {symbol}", "byState": by_state}

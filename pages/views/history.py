@@ -1,6 +1,6 @@
 """Draw the History page.
 
-The functions stand in the order of the page: the visitor's list of runs, filters, a part of the
+The functions follow the order of the page: the visitor's list of runs, filters, a part of the
 table, one run in full, and the actions: open, run again, pin, name and tag, delete and restore,
 export and import.
 """
@@ -64,7 +64,7 @@ PAGE = "history.page"
 
 @dataclass(frozen=True, eq=False)
 class RunList:
-    """Identifies the list of runs that this visitor sees and edits: the list of everyone, or the
+    """Identifies the list of runs that this visitor sees and edits: everyone's list, or the
     visitor's own.
     """
 
@@ -96,8 +96,8 @@ def nothing_yet(run_list: RunList) -> None:
     """Draw an empty history, and suggest what to do next."""
     st.subheader("No run yet", anchor=False)
     st.markdown(
-        "Train something, and it appears here at once: *Train* runs the sidebar's recipe, "
-        "*Compare* a whole grid."
+        "Train something, and it appears here at once: *Train* runs the sidebar's recipe, and "
+        "*Compare* runs a whole grid."
         + (
             ""
             if run_list.owner
@@ -119,8 +119,8 @@ def query_controls(run_list: RunList, choices: Choices) -> Query:
         icon=":material/search:",
         placeholder="fac.non, k = 10, a name, tag, error …",
         help="Each word must occur in the run's row: in its name or title (such as SP, k = 10), "
-        "status, source, file, statistic, "
-        "transform, refinement, tags, version or error message; or begin the run's key.",
+        "status, source, file, statistic, transform, refinement, tags, version or error message; "
+        "or the run's key must begin with it.",
     )
     order = second.selectbox(
         "Order by",
@@ -261,8 +261,7 @@ def _pager(page: Listing) -> None:
     left, right = st.columns([3, 2], vertical_alignment="top")
     left.caption(
         "Only options that differ between these rows are shown. Each run's scores are on its "
-        "own test strings, so compare runs "
-        f"with the same strings. {BETTER}."
+        f"own test strings, so compare only runs with the same strings. {BETTER}."
     )
     if _num_pages(page) > 1:
         right.pagination(_num_pages(page), key=PAGE, max_visible_pages=5, persist_state="session")
@@ -350,8 +349,8 @@ def _intervals(run: Run) -> dict[str, Interval]:
 
 
 def expect() -> None:
-    """Let the table update itself for a while, because runs were just submitted that it does not
-    show yet.
+    """Let the table update itself for a while, because it does not yet show runs that were just
+    submitted.
     """
     st.session_state[EXPECTED] = monotonic() + EXPECT_SECONDS
 

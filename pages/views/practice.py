@@ -189,8 +189,8 @@ def _quiz_form(chosen: Quiz, when: str) -> None:
 
 
 def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[str]]) -> None:
-    """Read all answers of a quiz and record them, unless one can't be read, or one is empty and
-    this has not been said yet.
+    """Read all answers of a quiz and record them, unless one can't be read, or one is empty and the
+    visitor has not been told so yet.
 
     To be called in callbacks.
     """
@@ -248,7 +248,7 @@ def choice() -> tuple[list[str], int]:
 
 
 def _read_link(bank: Mapping[str, Kind]) -> None:
-    """Set the widgets to what a link says; what it can't mean is reported and left out."""
+    """Set the widgets to a link's values; a value that is not valid is reported and left out."""
     st.session_state.setdefault(NUMBER, 1)
     names = screen.unread("tasks")
     number = screen.unread("task")
@@ -294,7 +294,7 @@ def task(names: Sequence[str], number: int) -> None:
 
 
 def score() -> None:
-    """Draw the score of all tasks of this session; nothing before the first is over."""
+    """Draw the score of all tasks of this session; draw nothing before the first task is over."""
     over = [
         response
         for (name, _), response in responses().items()
@@ -308,7 +308,7 @@ def score() -> None:
     st.markdown(
         f"**{format_significant(points, 4)} of {plural(len(over), 'point')}**: {len(correct)} of "
         f"{plural(len(over), 'task')} right, {first} of them on the first try. Correct parts of "
-        "an answer count, too."
+        "an answer also count."
     )
 
 

@@ -36,7 +36,7 @@ HELP = (
     "Symbols without spaces; with spaces between them if one is longer than a character. λ, or "
     "nothing, is the empty string."
 )
-# LEVEL is in the address, too
+# LEVEL is also in the address
 MIX = "predict.mix"
 LEVEL = "predict.level"
 DRAWN = "predict.drawn"
@@ -46,8 +46,8 @@ LEVELS = {"strings": BY_STRING, "next symbols": BY_SYMBOL}
 WEIGHTS = "The weights are those under which the validation strings are likeliest."
 EQUAL_WEIGHTS = "The weights are equal, because there are no validation strings to choose them by."
 SHARES = {
-    BY_STRING: "A model's share after the prefix is its weight, times the probability that it "
-    "gives to the prefix, divided by the sum of these products over all models. So a model that "
+    BY_STRING: "A model's share after the prefix is its weight times the probability that it gives "
+    "to the prefix, divided by the sum of these products over all models. So a model that "
     "predicted the prefix well has a lot of influence.",
     BY_SYMBOL: "A model has the same share after every prefix.",
 }
@@ -90,7 +90,7 @@ def one_string(recipe: Recipe, data: Data, models: Mapping[str, Model]) -> None:
     except RecipeError as error:
         st.error(escape_markdown(str(error)), icon=":material/error:")
         return
-    # containers: what stands below keeps its place, whatever is in them
+    # containers: what stands below them keeps its place, whatever is in them
     with st.container():
         note = data.alphabet.unknown_note(text)
         if note:
@@ -143,15 +143,15 @@ def _what_comes_next(data: Data, models: Mapping[str, Model], word: Word) -> Non
 
 
 def _mixture(data: Data, models: Mapping[str, Model], word: Word) -> None:
-    """Draw who says what next in a mixture of the learned models and the n-gram, and with what
-    weight.
+    """Draw what each model in a mixture of the learned models and the n-gram predicts next, and
+    with what weight.
     """
     parts = {name: model for name, model in models.items() if name not in NOT_MIXED}
     if len(parts) < 2:
         return
-    if LEVEL in st.query_params:  # of a link
+    if LEVEL in st.query_params:  # a link has set it
         st.session_state.setdefault(MIX, True)
-    box = widgets.opened("Who says what next in a mixture", MIX, "merge")
+    box = widgets.opened("What each model in a mixture predicts next", MIX, "merge")
     if box:
         with box:
             _shares_in(parts, data, word)
@@ -176,7 +176,7 @@ def _shares_in(parts: Mapping[str, Model], data: Data, word: Word) -> None:
         return
     table = result_tables.influence_table(list(parts), mixture, word, data.alphabet)
     widgets.draw_table(
-        table, "predict.mixture", "What each model says next, and its share in the mixture"
+        table, "predict.mixture", "What each model predicts next, and its share in the mixture"
     )
     prefix = escape_markdown(data.alphabet.decode(word) or "λ")
     st.caption(f"After {prefix}. {WEIGHTS if data.validation else EQUAL_WEIGHTS} {SHARES[level]}")
@@ -235,8 +235,8 @@ def _states_and_calculation(
         f"All numbers are computed in full precision and written with {digits} significant digits"
     )
     st.caption(
-        f"{escape_markdown(notes)} {rounding}, so a calculator fed with the written numbers may "
-        "give different last digits."
+        f"{escape_markdown(notes)} {rounding}, so a calculator that is given the written numbers "
+        "may give different last digits."
     )
     st.markdown("**The same as text, with all rows and columns**")
     st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)

@@ -1,4 +1,4 @@
-"""Draw the States page: a string's way from state to state, all prefixes' states, two models'
+"""Draw the States page: a string's path from state to state, all prefixes' states, two models'
 states together, a WFA as a graph.
 """
 
@@ -37,7 +37,8 @@ from pages.shared import components, last_result, open_lesson, pins, screen, wid
 from pages.shared.context import Context, computed
 from pages.shared.widgets import escape_markdown
 
-# Symbols of the longest path that is drawn; of a longer string, these are its first.
+# The number of symbols on the longest path that is drawn; of a longer string, only the first
+# symbols are followed.
 MAX_FOLLOWED = 100
 MAX_REMEMBERED = 5_000  # prefixes of a picture whose messages are cached: 0.7 MB
 WALK = "states.walk"
@@ -60,7 +61,7 @@ def walk_through(recipe: Recipe) -> None:
     try:
         data = context.data
         graphs, first, key = _graphs(context)
-    # of a model that has nothing to draw: the rest of the page has its own messages
+    # about a model that has nothing to draw: the rest of the page has its own messages
     except RecipeError as error:
         st.caption(escape_markdown(str(error)))
         return
@@ -87,19 +88,19 @@ def walk_through(recipe: Recipe) -> None:
     components.walk(WALK, drawing, steps, on_tapped=_tapped)
     if graphs[0].groups is None:
         st.caption(
-            "Each circle is one of the model's k states; an arrow's number multiplies the "
-            "state's entry. Arrows that are only "
-            "rounding errors are not drawn. A learned automaton is unique only up to a "
-            "change of basis: another basis gives the "
-            "same weights of strings, but a different graph."
+            "Each circle is one of the model's k states; an arrow's number multiplies the state's "
+            "entry. Arrows whose numbers are only rounding errors are not drawn. A learned "
+            "automaton is unique only up to a change of basis: another basis gives the same "
+            "weights of strings, but a different graph."
         )
     else:
         st.caption(
-            "A nonlinear model's states are points in a continuous space. Here the states of "
-            "the most frequent prefixes (dots) are "
-            "divided into groups by k-means; λ, the empty prefix, stands alone. An arrow shows "
-            "where one more symbol takes a group's prefixes. Its number is their share, if that is "
-            f"below 1. Shares below {walk.SMALLEST_SHARE:.0%} are not drawn."
+            "A nonlinear model's states are points in a continuous space. Here the states of the "
+            "most frequent prefixes (dots) are divided into groups by k-means; λ, the empty "
+            "prefix, stands alone. An arrow shows where one more symbol takes a group's "
+            "prefixes. The number on an arrow is the share of the group's prefixes that follow "
+            f"it; a share of 1 is not written. Shares below {walk.SMALLEST_SHARE:.0%} are not "
+            "drawn."
         )
 
 
@@ -118,8 +119,8 @@ def _walks(graphs: list[walk.Graph], word: Word) -> list[dict[str, Any]]:
 
 
 def _graphs(context: Context) -> tuple[list[walk.Graph], int, str]:
-    """Return the drawings of the chosen model (of the linear model, one for each rank), the first
-    one's index, and a key of all.
+    """Return the drawings of the chosen model (for the linear model, one for each rank), the index
+    of the first one to show, and a key of them all.
     """
     recipe = context.recipe
     data = context.data
@@ -233,15 +234,15 @@ class Picture:
 
 
 def shown(context: Context) -> Context | None:
-    """Return the context of the results that the page draws: those of its own recipe or, until
-    there is one, those of which the session saw one last; None if there are none at all.
+    """Return the context of the results that the page draws: its own recipe's or, until there is
+    one of these, that of the last result that the session saw; None if there are no results.
     """
     return context if context.results else last_result.seen()
 
 
 def picture_controls(context: Context, shown: Context) -> Picture:
-    """Draw the choice of what is shown of the states. `shown`: whose they are; a line says so if it
-    is not the page's `context`.
+    """Draw the choice of what is shown of the states. `shown`: the context whose states they are; a
+    line says so if it is not the page's `context`.
     """
     with st.container():
         if shown is not context:
@@ -300,7 +301,7 @@ def states(context: Context, picture: Picture) -> None:
     whole = data.alphabet.encode(picture.text) if picture.text else word_to_follow(data.train)
     draw = _draw_states if len(prefixes) <= MAX_REMEMBERED else _draw_states.__wrapped__
     run = context.with_learner(picture.learner)
-    # the key of a run says nothing of H where its learner does not use it
+    # the key of a run says nothing about H if its learner does not use it
     key = f"{run.run_key} {len(prefixes)}"
     draw(key, whole, picture, context.results[picture.learner].model, data, prefixes)
 
@@ -371,7 +372,7 @@ def _draw_states(
 
 def overlay(context: Context, picture: Picture) -> None:
     """Draw the states of two runs (pinned or the sidebar's) in one figure, the second's rotated and
-    scaled onto the first's; if there is only one, a line on how to get another.
+    scaled onto the first's; if there is only one run, draw a line on how to get another.
     """
     recipes = pins.shown_runs(context.recipe)
     if len(recipes) < 2:
@@ -424,8 +425,8 @@ def overlay(context: Context, picture: Picture) -> None:
 
 
 def automaton(context: Context) -> None:
-    """Draw a WFA, which may be the true model, as a weighted graph in a list that opens; nothing if
-    no model is one.
+    """Draw a WFA, which may be the true model, as a weighted graph in a list that opens; draw
+    nothing if no model is a WFA.
 
     The walk draws every arrow, of up to 10 states. This graph has up to 15, because it leaves out
     weak arrows.

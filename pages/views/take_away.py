@@ -64,14 +64,14 @@ class FinishedRun:
     result: Result
     data: Data
     hankel: HankelMatrix | None
-    # of the matrix in the figures, which the model need not have been learned from
+    # the recipe of the matrix in the figures, from which the model need not have been learned
     matrix_recipe: HankelRecipe
     references: dict[str, Scores]
     link: str
     # SHA-256 -> title of uploaded files; read beforehand, because a download runs outside the
     # session
     titles: dict[str, str]
-    # those of Explore's picture of the same strings that are finished
+    # the finished runs of Explore's picture of the same strings
     runs_by_rank: rank_runs.Keys
 
     def report(self) -> bytes:
@@ -172,7 +172,7 @@ def programs(recipe: Recipe) -> list[Card]:
         Card(
             ":material/menu_book:",
             "Jupyter notebook",
-            "The same step by step, with formulas, the heat map, loss curves and a table.",
+            "Does the same step by step, with formulas, the heat map, loss curves and a table.",
             "run.ipynb",
             notebook(recipe).encode(),
             "application/x-ipynb+json",

@@ -27,8 +27,8 @@ from pages.shared.widgets import check_typed, escape_markdown
 STEP = "train.step"
 SYMBOL = "train.symbol"
 STRING = "train.string"
-# symbols of the longest string that the text field suggests at first: its product has to fit the
-# screen
+# symbols of the longest string that the text field suggests at first: the product for it has to fit
+# on the screen
 MAX_PROPOSED = 4
 
 
@@ -55,7 +55,9 @@ def verdict(context: Context) -> None:
 
 
 def formulas(recipe: Recipe, opened: bool) -> None:
-    """Draw what the learner minimises in an expander; nothing if the steps of SP say it all."""
+    """Draw what the learner minimises in an expander; draw nothing if the steps of SP show all of
+    it.
+    """
     has_networks = recipe.learning.networks
     steps = list((recipe_formulas.steps if has_networks else recipe_formulas.third_step)(recipe))
     if not steps:
@@ -169,7 +171,8 @@ def _word(name: str, data: Data) -> Word:
 
 def shown(context: Context) -> Context | None:
     """Return the context of the result that the page draws: the recipe's own or, until it has one,
-    that which the session saw last. While a network is trained, its own curves stand there: None.
+    the one that the session saw last; None while a network is trained, because its own curves are
+    shown there.
     """
     recipe = context.recipe
     if context.result is not None:
@@ -179,8 +182,8 @@ def shown(context: Context) -> Context | None:
 
 
 def origin(context: Context, shown: Context | None) -> None:
-    """Draw a line on whose result is shown if it is the last one; otherwise a button that trains
-    the same network with another seed.
+    """If the last result is shown, draw a line that says whose it is; otherwise, draw a button that
+    trains the same network with another seed.
     """
     with st.container():
         if shown is context:
@@ -197,7 +200,7 @@ def course(shown: Context | None) -> None:
         result = shown.result
         learning = shown.recipe.learning
         name = learning.learner
-        with st.container():  # so that the charts keep their places whatever is above them
+        with st.container():  # so the charts keep their places whatever is above them
             _messages(name, result.report)
         if result.report.logs:
             training.result_charts(shown, result, "train")

@@ -13,8 +13,8 @@ from tests.quick import QUICK
 
 
 def look_meanwhile(app: AppTest, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """At this place of the next run of a page, a message comes from a part of the page that looks
-    after a training: with all widgets as the browser shows them now.
+    """At this place of the next run of a page, a message comes from a part of the page that
+    watches a training run, with all widgets as the browser shows them now.
     """
     messages = [app._tree.get_widget_states()]
     module, name = {"before the page is left": (open_lesson, "go"), "early": (pins, "pinned")}[

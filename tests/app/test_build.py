@@ -195,7 +195,7 @@ def test_the_automaton_is_learned_by_merging():
     app.slider(key="build.choice").set_value(2).run()
     assert not complaints(app)
     texts = " ".join(markdown_texts(app)).replace("\\", "")
-    assert "is followed like `λ`: it is merged into that state." in texts
+    assert "continues like `λ`: it is merged into that state." in texts
     table = next(one.value for one in app.dataframe if "gain" in one.value)
     assert list(table["state"]) == ["λ", "["]
     app.number_input(key="build.merged_strings").set_value(50).run()

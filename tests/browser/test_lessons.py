@@ -87,7 +87,7 @@ def test_a_lesson_from_the_learn_page_to_its_models(page: Page, lab: str) -> Non
         keyed(page, "lesson").get_by_text("some strings get a negative weight").click()
         press(page, "exercise.rank_5_0.check")
         expect(keyed(page, "lesson")).to_contain_text(
-            "The column negative says 0: none does. Try once more."
+            "The column negative shows 0: none does. Try once more."
         )
         question = LESSONS["rank"].steps[4].question
         assert question is not None and question.key is not None

@@ -232,7 +232,7 @@ def test_an_automaton_of_numbers_takes_numbers() -> None:
     assert evaluate(numbers, TestSet.empirical(digits)) == same
     with pytest.raises(
         RecipeError,
-        match="the model has 4 symbols and no alphabet that says which, .*; got 2 symbols: a, c",
+        match="the model has 4 symbols and no alphabet that names them, .*; got 2 symbols: a, c",
     ):
         evaluate(numbers, TestSet.empirical(own(TEST)))
 

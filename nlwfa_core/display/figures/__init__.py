@@ -5,7 +5,7 @@ returns a figure.
 - `score_curves`: scores against the rank or the number of strings, or as bars.
 - `error_curve`: the error of learned weights against the number of strings.
 - `parallel`: one line for each run.
-- `state_points`: states as points, a string's way through them.
+- `state_points`: states as points, a string's path through them.
 - `confusion`: the labels that strings got.
 - `live`: curves and points that move during training, as ECharts options.
 

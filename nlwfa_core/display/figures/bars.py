@@ -22,7 +22,7 @@ from ..palette import (
 )
 from . import layout, plain
 
-# with fewer bars than these, each is as wide as if there were so many: two bars would fill the
+# with fewer bars than these, each is as wide as if there were this many: two bars would fill the
 # figure
 FEW = 12
 TOOLBAR = 40  # pixels above bars, where the toolbar appears
@@ -71,7 +71,7 @@ def guesses_figure(
     """Draw how often each answer was entered, as bars with their counts.
 
     Right and wrong ones differ in colour and sign. A large figure is for a wall: its smallest
-    letters have 24 pixels, and the counts stand at the bars alone.
+    letters have 24 pixels, and the counts are written only at the bars.
     """
     signs = [RIGHT_SIGN if correct else WRONG_SIGN for correct in right]
     names = [f"{label} {sign}" for label, sign in zip(plain(labels), signs, strict=True)]

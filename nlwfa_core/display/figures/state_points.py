@@ -21,8 +21,8 @@ LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "itemsizing": "con
 MAX_SVG_POINTS = 3000  # beyond that, points are drawn by WebGL
 # colour of the second model in an overlay, whose states are moved onto those of the first
 SECOND_COLOUR = "#E69F00"
-MAX_WRITTEN = 12  # prefixes of a followed string that are written beside their points
-MOST_NAMES = 3  # of prefixes beside one point
+MAX_WRITTEN = 12  # prefixes of a followed string that are written next to their points
+MOST_NAMES = 3  # of prefixes next to one point
 SAME_PLACE = 0.02  # the share of the picture within which points count as one
 
 
@@ -169,8 +169,8 @@ class _Drawing:
 
 
 def _labels(points: FloatArray, names: Sequence[str], extent: float) -> list[str]:
-    """Return the text beside each point of a path: the names of all prefixes at that place, beside
-    the last of them. On a long path, only the two ends have a text.
+    """Return the text next to each point of a path: the names of all prefixes at that place, next
+    to the last of them. On a long path, only the two ends have a text.
     """
     last = len(points) - 1
     places = np.round(points / (SAME_PLACE * extent or 1.0))

@@ -141,7 +141,7 @@ def _estimate(result: Spectral, recipe: HankelRecipe, alphabet: Alphabet) -> Ste
         rf"\mathbf{{H}}_\lambda[u,v]={formulas.entry_formula(recipe)},\qquad"
         rf"\mathbf{{H}}_\sigma[u,v]={formulas.entry_formula(recipe, formulas.SHIFTED)}",
         (r"\mathbf{H}_\lambda=" + sized(block, corners),),
-        "Row $u$ says how strings continue after $u$. Prefixes whose rows are multiples of "
+        "Row $u$ shows how strings continue after $u$. Prefixes whose rows are multiples of "
         "each other have the same future, and "
         f"share a state. {format_share(density)} of the cells are not 0; "
         f"$\\mathbf{{H}}_\\lambda[\\lambda,\\lambda]={number(first)}$.",

@@ -1,8 +1,8 @@
 """Probabilistic automata by expectation–maximisation.
 
-- `prefix_tree`: the E step of both.
-- `loop`: EM to its end.
+- `prefix_tree`: the E step of both models.
+- `loop`: runs EM to its end.
 - `hmm`: hidden Markov models.
 - `pfa`: probabilistic automata.
-- `em_training`: EM of both in turns, for a search.
+- `em_training`: EM that can stop and be continued, for a search.
 """

@@ -1,9 +1,9 @@
 """EM of a PFA or an HMM that can stop after any iteration and be continued later, as a search under
-a time budget needs it.
+a time budget requires.
 
-`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead (`loop`), by the same E and M steps.
-Iterations compute in float32, which takes less than half the time, except those before a split;
-sums of logarithms are in float64.
+`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead (`loop`), with the same E and M steps.
+Except before a split, iterations compute in float32, which takes less than half the time; sums of
+logarithms are in float64.
 
 Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis
 2003) goes further in the direction of each M step, by a length that grows as long as the likelihood
@@ -59,7 +59,7 @@ class EMRecipe:
     seed: int = 0
     pseudo_count: float = PSEUDO_COUNT  # as in `pfa.PFATraining`
     iterations: int = 0  # iterations of EM on the training strings without the validation strings
-    iterations_on_all: int = 0  # iterations after these on all strings; these are plain EM
+    iterations_on_all: int = 0  # iterations of plain EM on all strings, after those
     # the factor by which the step of over-relaxed EM grows with each iteration that raised the
     # likelihood; 1 for plain EM
     acceleration: float = 1.0
@@ -90,7 +90,7 @@ class _Course:
     result: Models  # the model of the last M step
     position: Models  # where the next E step is: the model of the last M step, or a point beyond it
     step: float = 1.0  # how many times as far as EM the next iteration goes
-    # of the training strings, at the last position from which EM went on; −∞ if none is known
+    # of the training strings, at the last position from which EM continued; −∞ if it is not known
     log_likelihood: float = -np.inf
 
     def advance(self, tree: PrefixTree) -> bool:
@@ -118,8 +118,8 @@ def over_relaxed(before: M, after: M, step: float) -> M:
     """Go further from one model in the direction of another: probabilities in proportion to after ·
     (after / before)^(step − 1).
 
-    With a step of 1, it is the model after the M step. Source: Salakhutdinov, Roweis (2003),
-    "Adaptive overrelaxed bound optimization methods", §3.
+    With a step of 1, the result is the model after the M step. Source: Salakhutdinov, Roweis
+    (2003), "Adaptive overrelaxed bound optimization methods", §3.
     """
 
     def beyond(old: FloatArray, new: FloatArray) -> FloatArray:
@@ -180,8 +180,8 @@ class EMTraining:
 
     @property
     def forecast(self) -> float:
-        """Return the loss that as many iterations again would reach if each half gains as much as
-        the last; ∞ at the start.
+        """Return the loss after as many iterations again, if they gain as much as the last half
+        did; ∞ at the start.
         """
         return self.loss if not self.losses or self.has_converged else self.loss - self.gain
 
@@ -261,7 +261,7 @@ def continued(
     recipe: EMRecipe, models: M, tree: PrefixTree, is_over: CancelCheck = never
 ) -> tuple[M, int]:
     """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after
-    `is_over()` returned true.
+    `is_over()` has returned true.
 
     Returns `models`. `iterations`: how many were run.
     """
@@ -295,11 +295,12 @@ def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) ->
     """
     if recipe.iterations_on_all and everything is None:
         raise RecipeError(
-            f"the recipe has {recipe.iterations_on_all} iterations on all strings: pass them, too"
+            f"the recipe has {recipe.iterations_on_all} iterations on all strings: "
+            "also pass these strings"
         )
     tree = PrefixTree(train)
     models = _start(recipe, train, tree, never)
-    assert models is not None  # there is no end of time here
+    assert models is not None  # there is no time limit here
     course = _Course(recipe, models, models)
     for _ in range(recipe.iterations):
         course.advance(tree)

@@ -7,7 +7,7 @@ and α∞ = probability of emitting ⊣, where T has the probabilities of the mo
 weights computes exactly the model's probabilities.
 
 (hmmlearn processes one string at a time and takes no counts. The tests compare with its forward
-pass; docs/benchmarks.md has its time.)
+pass; docs/benchmarks.md gives its time.)
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class HMMs(Models):
     ) -> HMMs:
         """See `Models`."""
         below = behind[1:]
-        # how often each node's symbol is emitted: in each state and, before it moves, to each next
+        # how often each node's symbol is emitted, in each state and with the move to each next one
         emitted = states[tree.parent[1:]] * self._emitted(tree.symbol[1:])
         moves = self.moves * np.matmul(emitted.transpose(1, 2, 0), below.swapaxes(0, 1))
         emitted *= _multiply(below, self.moves.swapaxes(1, 2), np.empty_like(below))
@@ -90,7 +90,7 @@ class HMMs(Models):
     def normalised(self, possible: HMMs | None = None) -> HMMs:
         """See `Models`."""
         _, can_move, can_emit, can_end = possible.arrays if possible else [None] * 4
-        # no moves: a state may only end; no symbols and no end: it is never reached
+        # a state without moves may only end; one without symbols or an end is never reached
         moves = with_equal_shares(self.moves, self.moves.sum(axis=2, keepdims=True), can_move)
         totals = self.emissions.sum(axis=1) + self.termination
         emissions = with_equal_shares(self.emissions, totals[:, None], can_emit)
@@ -105,7 +105,7 @@ class HMMs(Models):
 
 
 def _multiply(states: FloatArray, matrices: FloatArray, out: FloatArray) -> FloatArray:
-    """Multiply the rows of each model with its matrix.
+    """Multiply the rows of each model by its matrix.
 
     `states`, `out` (num_nodes, num_models, num_states). `matrices` (num_models, num_states,
     num_states).
@@ -115,8 +115,8 @@ def _multiply(states: FloatArray, matrices: FloatArray, out: FloatArray) -> Floa
 
 
 def random_hmm(tree: PrefixTree, num_states: int, rng: np.random.Generator) -> HMMs:
-    """Return a start for EM, one model: moves drawn uniformly from all distributions, emissions
-    near the frequencies of the symbols.
+    """Draw one model as a start for EM: its moves are drawn uniformly from all distributions, and
+    its emissions are near the frequencies of the symbols.
     """
     symbols = np.append(tree.symbol_counts, tree.ends.sum())
     emissions = (symbols + 1.0)[:, None] * rng.gamma(1.0, size=(len(symbols), num_states))

@@ -20,8 +20,8 @@ class Loop:
 
     A model that has ended is taken out, so the others no longer wait for it. With validation
     strings, a model ends after `patience` iterations in a row without a better one; otherwise, when
-    `patience` iterations lowered the bits per symbol by less than the share `tolerance`, if there
-    is one.
+    `patience` iterations have lowered the bits per symbol by less than the share `tolerance`, if
+    one is set.
 
     Raises RecipeError if a sample is empty.
     """
@@ -57,7 +57,7 @@ class Loop:
         if there are none.
         """
         best = models.take(np.arange(models.num_models))
-        # of the best, and its iteration
+        # loss of the best model, and its iteration
         losses = np.full(models.num_models, np.inf)
         last = np.zeros(models.num_models, dtype=np.int64)
         active = np.arange(models.num_models)

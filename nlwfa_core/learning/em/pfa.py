@@ -2,7 +2,7 @@
 Denis, Esposito 2005, §4), as a WFA.
 
 In each state, a PFA either ends or emits a symbol and moves to a next state: P(σ, j | i) = A_σ[i,
-j], and P(end | i) = α∞[i]. So it has a number for each symbol and each move, where an HMM (`hmm`)
+j], and P(end | i) = α∞[i]. So it has a number for each symbol and each move, whereas an HMM (`hmm`)
 has only the product of an emission and a move; every HMM is a PFA with as many states. The WFA with
 these weights computes exactly the model's probabilities.
 
@@ -47,7 +47,7 @@ SUM_ERROR = 1e-6  # of probabilities that must sum to 1: model files may hold fe
 
 @dataclass(frozen=True, eq=False)
 class PFAs(Models):
-    """The probabilities of several PFA with equally many states."""
+    """The probabilities of several PFAs with equally many states."""
 
     initial: FloatArray  # (num_models, num_states): each row sums to 1
     # (num_models, num_symbols, num_states, num_states): P(σ, j | i): the probability of emitting σ
@@ -138,8 +138,8 @@ class PFATraining:
     pseudo_count: float = PSEUDO_COUNT
     # with validation strings, EM stops after this many iterations in a row without a better model
     patience: int = 20
-    # without validation strings, EM stops when `patience` iterations lowered the bits per symbol by
-    # less than this share
+    # without validation strings, EM stops when `patience` iterations have lowered the bits per
+    # symbol by less than this share
     tolerance: float = 1e-5
     seed: int = 0  # the seed of the random numbers
 
@@ -169,18 +169,18 @@ def fit_pfa(
 ) -> WFA:
     """Learn a PFA by EM, and return the best model of all starts.
 
-    `initial`: a probabilistic automaton from which EM starts, in place of the starts of `training`:
-    with `num_states` states and the symbols of `train`. EM keeps its zeros: what it holds
-    impossible stays impossible, so it can fix a structure, such as moves from left to right only.
+    `initial`: a probabilistic automaton with `num_states` states and the symbols of `train`, from
+    which EM starts, in place of the starts of `training`. EM keeps its zeros: what is impossible
+    stays impossible, so `initial` can fix a structure, such as moves from left to right only.
     `validation`: strings that decide when EM stops, and which start and iteration has the best
-    model: the one with the fewest bits per symbol on them. Without validation strings, it is the
-    last model of the start with the largest likelihood. `report` and `cancelled`: the reported loss
-    is the bits per symbol on the training strings, of the best start.
+    model: the one with the fewest bits per symbol on these strings. Without them, it is the last
+    model of the start with the largest likelihood. `report` and `cancelled`: the reported loss is
+    the bits per symbol on the training strings, for the best start.
 
     Returns the model, as an automaton that computes the probabilities of strings.
 
-    Raises RecipeError if a number is not possible, a sample is empty, or `initial` is not such an
-    automaton, or gives a training string the probability 0. Raises Cancelled.
+    Raises RecipeError if a number is not possible, a sample is empty, or if `initial` is not such
+    an automaton, or gives a training string the probability 0. Raises Cancelled.
     """
     models, losses = fit_pfas(
         train,
@@ -282,8 +282,8 @@ def _start_at(initial: WFA, num_states: int, train: Sample, tree: PrefixTree) ->
 def random_pfas(
     tree: PrefixTree, num_models: int, num_states: int, rng: np.random.Generator
 ) -> PFAs:
-    """Starts for EM: symbols and ends near their frequencies in each state, each with moves drawn
-    from all distributions.
+    """Draw starts for EM: in each state, the probabilities of symbols and of ending are near their
+    frequencies, and each symbol's moves are drawn from all distributions.
     """
     shape = (num_models, tree.num_symbols, num_states)
     emissions = (tree.symbol_counts + 1.0)[:, None] * rng.gamma(1.0, size=shape)
@@ -325,9 +325,9 @@ def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PF
     A spectral model computes with states in an arbitrary basis, where signs mean nothing. Here the
     basis is changed to the states of `num_states` prefixes, each divided by its prefix's
     probability: those that a QR decomposition with pivots picks among the frequent prefixes. In
-    this basis, row i of the A_σ and of α∞ says what follows prefix i, as a combination of the same
-    prefixes. It sums to 1, but some numbers are negative. These are set to 0, each row is divided
-    by its sum, and the result is mixed with a random model, whose share is NOISE.
+    this basis, row i of the A_σ and of α∞ describes what follows prefix i, as a combination of the
+    same prefixes. It sums to 1, but some numbers are negative. These are set to 0, each row is
+    divided by its sum, and the result is mixed with a random model, whose share is NOISE.
 
     Returns one model. It has fewer states than `num_states` if the numerical rank is smaller.
     """

@@ -1,5 +1,5 @@
-"""The E step of EM (Baum, Petrie, Soules, Weiss 1970) over the prefix tree of a sample, for PFA and
-HMM alike.
+"""The E step of EM (Baum, Petrie, Soules, Weiss 1970) over the prefix tree of a sample, for PFAs
+and HMMs alike.
 
 The nodes of the tree are the distinct prefixes of the strings. One pass down and one pass up are
 enough for all strings with a prefix in common, because only the sum of their backward passes,
@@ -50,14 +50,14 @@ class Level:
 
     @cached_property
     def siblings(self) -> tuple[IntArray, IntArray]:
-        """The places of the nodes in the order of their parents, and where each parent's begin."""
+        """The nodes' places in the order of their parents, and where those of each parent begin."""
         order = np.argsort(self.parents, kind="stable")
         return order, np.flatnonzero(np.diff(self.parents[order], prepend=-1))
 
 
 class Models(ABC):
-    """The probabilities of several models with equally many states; or expected counts, of which
-    probabilities are made. A dataclass of arrays, whose first axis is that of the models.
+    """The probabilities of several models with equally many states; or expected counts, from which
+    probabilities are computed. It is a dataclass of arrays, whose first axis is that of the models.
     """
 
     initial: FloatArray  # (num_models, num_states): each row sums to 1
@@ -100,7 +100,8 @@ class Models(ABC):
         """Turn counts into probabilities.
 
         A count of 0 becomes a probability of exactly 0, except in a state without any counts, where
-        all get equal shares: all that have a probability above 0 in `possible`, if it is passed.
+        all get equal shares, or, if `possible` is passed, all that have a probability above 0 in
+        it.
         """
 
     @abstractmethod
@@ -233,7 +234,7 @@ class PrefixTree:
         """Run the forward recursion: from the root of the tree down.
 
         Returns `states` (num_nodes, num_models, num_states): the probability of each state after
-        each prefix, given the prefix: scaled to sum to 1, so nothing underflows. `chances`
+        each prefix, given the prefix (scaled to sum to 1, so nothing underflows). `chances`
         (num_nodes, num_models): the probability of each prefix's last symbol, given the symbols
         before it. `stops` (num_final, num_models): the probability of the end after each prefix
         that is a whole string.
@@ -268,8 +269,8 @@ class PrefixTree:
         states, chances, stops = self.forward(models)
         weights = self.ends[self.final, None].astype(stops.dtype) / stops
         termination = np.einsum("nbk,nb->bk", states[self.final], weights) * models.termination
-        # Σ over the strings below a node: count × P(rest | state) / P(rest | prefix). Then the same
-        # over the chance of its symbol.
+        # Σ over the strings below a node: count × P(rest | state) / P(rest | prefix). Then the
+        # same, divided by the chance of its symbol.
         behind = np.zeros_like(states)
         behind[self.final] = weights[:, :, None] * models.termination
         for level in reversed(self.levels):

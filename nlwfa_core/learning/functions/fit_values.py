@@ -31,10 +31,10 @@ from ..spectral import fit_spectral, truncated_svd
 from ..two_steps import FitCache, check_rank, network_steps
 from .square_root import square_root
 
-NUM_PREFIXES = NUM_SUFFIXES = 1000  # of the basis, unless one is given
+NUM_PREFIXES = NUM_SUFFIXES = 1000  # in the basis, unless one is given
 MAX_LISTED_SYMBOLS = 5
-# Prefixes and suffixes from which the root of a model is found, as multiples of its states: the
-# largest whose cells are all known.
+# The numbers of prefixes and suffixes from which the root of a model is found, as multiples of its
+# states: the largest numbers for which all cells are known.
 CELLS_OF_ROOT = (2.0, 1.4, 1.0)
 
 
@@ -58,10 +58,10 @@ def fit_values(
     trained on its known cells, and linear transitions are fitted by least squares to the pairs of
     rows u and uσ that both have known cells.
 
-    The third step is `refine="values"`, by default with 128 random starts (`restarts`); steps 1
-    and 2 have a single start. If the transform is "sqrt", transitions are linear and there is no
-    hidden layer after the state, the third step also starts at the square root of a linear model of
-    the values (see `square_root`).
+    The third step is `refine="values"`, by default with 128 random starts (`restarts`); steps 1 and
+    2 have a single start. If the transform is "sqrt", the transitions are linear and no hidden
+    layer follows the state, the third step also starts at the square root of a linear model of the
+    values (see `square_root`).
 
     >>> from nlwfa_core import read_values
     >>> model = fit_values(
@@ -196,7 +196,7 @@ def _root(values: ValuedStrings, k: int) -> WFA | None:
 
 def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alphabet) -> list[str]:
     """Warn of symbols whose maps the known cells do not determine: no pair of rows shows the map,
-    or fewer pairs than states.
+    or fewer pairs than states do.
 
     `observed` (num_prefixes, num_symbols): which pairs of rows u and uσ are known, from
     `observed_transitions`.
@@ -211,8 +211,8 @@ def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alp
         ),
         (
             (pairs > 0) & (pairs < num_states),
-            f"Fewer pairs of rows with enough known values than the model's {num_states} "
-            "states show where {} leads.",
+            "The pairs of rows with enough known values that show where {} leads are fewer than "
+            f"the model's {num_states} states.",
         ),
     )
     messages = []

@@ -5,14 +5,14 @@ Angluin's L* (1987) learns a deterministic automaton from two kinds of questions
 in the language?) and equivalence (is this the automaton, and if not, what is a string on which it
 is wrong?). `learn_by_queries` is its form for weighted automata (Beimel, Bergadano, Bshouty,
 Kushilevitz, Varricchio 2000, *Learning functions represented as multiplicity automata*; Balle and
-Mohri 2015, §5): the first question is for f(x). A language is the function that is 1 on its strings
-and 0 on all others.
+Mohri 2015, §5): the first question asks for f(x). A language is the function that is 1 on its
+strings and 0 on all others.
 
-Nobody can answer the second question about a black box for certain. What stands in for it is a
-function from an automaton to a counterexample or None, an *oracle*; there are three: `exact_oracle`
-if the target is an automaton after all, `sampling_oracle` (Angluin 1987, §2.4: probably
-approximately correct) and `conformance_oracle`, which asks for a finite set of strings that is
-enough if the target has at most so many states more than the hypothesis (`conformance_words`).
+Nobody can answer the second question about a black box with certainty. In its place, an *oracle* is
+asked, a function from an automaton to a counterexample or None. There are three: `exact_oracle` if
+the target is an automaton after all, `sampling_oracle` (Angluin 1987, §2.4: probably approximately
+correct) and `conformance_oracle`, which asks for the values of a finite set of strings, enough if
+the target has at most a given number of states more than the hypothesis (`conformance_words`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Function = Callable[[Words], FloatArray]
 Oracle = Callable[[WFA], Word | None]
 # A hypothesis is wrong on a string if it is off by more than this share of the largest value seen.
 TOLERANCE = 1e-8
-# Of the parts of a state after a symbol, one below this share of the largest is rounding error.
+# A part of a state after a symbol that is below this share of the largest is rounding error.
 ROUNDING = 2.0**-40
-# Of one question.
+# Limits on one question.
 MAX_WORDS = 1_000_000
 MAX_SYMBOLS = 100_000_000
 
@@ -59,11 +59,11 @@ class LearnedByQueries:
     counterexamples : tuple of Word
         The oracle's answers, in order.
     num_queries : int
-        For how many different strings f was asked, by the learner; what an oracle asks for is not
-        counted.
+        The number of different strings whose values the learner asked for; those that an oracle
+        asks for are not counted.
     finished : bool
-        Whether the oracle accepted the model. If not, there were `max_states` states, or the last
-        counterexample differs so little that it adds no state.
+        Whether the oracle accepted the model. If not, there were `max_states` states, or the values
+        on the last counterexample differ so little that it adds no state.
     """
 
     model: WFA
@@ -83,15 +83,15 @@ def learn_by_queries(
     *,
     cancelled: CancelCheck = never,
 ) -> LearnedByQueries:
-    """Learn an automaton by asking for values of f, and an oracle for counterexamples.
+    """Learn an automaton by asking for values of f, and by asking an oracle for counterexamples.
 
     At first, the hypothesis is 0 everywhere. Later it agrees with f on all strings uv and uσv, for
-    the prefixes u and suffixes v so far. In a counterexample x there is a symbol σ at which it goes
-    wrong: for some prefix u, and the rest v of x behind σ, f(uσv) is not as predicted. Then
-    uσ becomes one more prefix and v one more suffix, and the rank of the block of H grows by 1. So
-    a function of rank k is learned after at most k counterexamples, with O(k² · num_symbols + k ·
-    length) values of f for each (Beimel et al. 2000, after Rivest and Schapire 1993). No automaton
-    of f has fewer states than the result.
+    the prefixes u and suffixes v so far. In a counterexample x there is a symbol σ at which the
+    hypothesis goes wrong: for some prefix u, and the rest v of x after σ, f(uσv) is not as
+    predicted. Then uσ becomes one more prefix and v one more suffix, and the rank of the block of H
+    grows by 1. So a function of rank k is learned after at most k counterexamples, with O(k² ·
+    num_symbols + k · length) values of f for each (Beimel et al. 2000, after Rivest and Schapire
+    1993). No automaton of f has fewer states than the result.
 
     >>> even = lambda words: np.array([word.count(0) % 2 == 0 for word in words])
     >>> learned = learn_by_queries(even, "ab", conformance_oracle(even, extra_states=2))
@@ -111,8 +111,8 @@ def learn_by_queries(
     alphabet : Alphabet, iterable of symbols, or int
         A number n stands for the symbols "0" … "n − 1".
     oracle : callable
-        WFA -> a string (a tuple of symbol numbers) to which it gives a wrong weight, or None. See
-        `exact_oracle`, `sampling_oracle` and `conformance_oracle`.
+        WFA -> a string (a tuple of symbol numbers) to which the WFA gives a wrong weight, or None.
+        See `exact_oracle`, `sampling_oracle` and `conformance_oracle`.
     max_states : int
         With this many states, learning ends even if there is another counterexample.
 
@@ -209,8 +209,8 @@ def _checked(word: Word, num_symbols: int) -> Word:
 def _new_cell(
     word: Word, model: WFA, prefixes: Sequence[Word], f: _Values
 ) -> tuple[Word, Word] | None:
-    """Find a row uσ and a column v of H whose cell the model gets wrong; None if it gets none wrong
-    beyond rounding.
+    """Find a row uσ and a column v of H whose cell the model gets wrong; None if all are right up
+    to rounding.
 
     Let s be the model's state after the first i symbols of x, and v the rest of x. The numbers Σ_u
     s_u f(uv) begin with f(x) and end with the model's weight of x. Where one of them differs from
@@ -246,8 +246,8 @@ def _hypothesis(
     """Build the automaton whose states are coordinates over the rows of H(P, S): A_σ = H(Pσ, S)
     H(P, S)⁻¹, α∞ = f(P).
 
-    In A_σ, the row of a string that is a prefix itself is known, and what is only rounding error
-    elsewhere is 0. Otherwise strings whose weight should be 0 would be counterexamples.
+    In A_σ, the row of a string that is a prefix itself is known, and elsewhere what is only
+    rounding error is set to 0. Otherwise strings whose weight should be 0 would be counterexamples.
     """
     H = f(prefixes, suffixes)
     shifted = [f([(*u, symbol) for u in prefixes], suffixes) for symbol in range(len(alphabet))]
@@ -291,8 +291,8 @@ def sampling_oracle(
     tolerance: float = TOLERANCE,
     seed: int = 0,
 ) -> Oracle:
-    """Make an oracle that compares values on random strings, and returns the shortest on which they
-    differ.
+    """Make an oracle that compares values on random strings, and returns the shortest string on
+    which they differ.
 
     Theorem (Angluin 1987): if the i-th question (from 1) is answered by ⌈(ln(1/failure) + i ln 2) /
     error⌉ strings, then with a probability of at least 1 − failure, the accepted automaton is wrong
@@ -357,9 +357,8 @@ def conformance_oracle(
 ) -> Oracle:
     """Make an oracle that compares values on `conformance_words` of each hypothesis.
 
-    If it accepts a hypothesis, this is f, provided that f has an automaton with at most
-    `extra_states` states more. The number of strings grows with num_symbols to the power of
-    `extra_states`.
+    A hypothesis that it accepts is f, provided that f has an automaton with at most `extra_states`
+    states more. The number of strings grows with num_symbols to the power of `extra_states`.
 
     >>> ends_in_b = lambda words: np.array([word[-1:] == (1,) for word in words])
     >>> learn_by_queries(ends_in_b, "ab", conformance_oracle(ends_in_b, 1)).model(
@@ -402,19 +401,19 @@ def _first_difference(
 
 @check_types
 def conformance_words(wfa: WFA, extra_states: int) -> Words:
-    """List strings that prove a function equal to an automaton's, if it needs at most
-    `extra_states` more states.
+    """List strings that prove that a function is an automaton's, if it needs at most `extra_states`
+    more states.
 
-    This is the W-method for testing finite-state machines (Chow 1978, Vasilevskii 1973), for
+    This is the W-method for testing finite-state machines (Chow 1978, Vasilevskii 1973), applied to
     weighted automata. Let P and S be words, λ among both, whose rows and columns give the Hankel
     matrix of the automaton its full rank n. The strings are (P ∪ PΣ) · Σ^{≤ extra_states} · S.
 
     Why they suffice: let f be a function of rank at most n + e that agrees on them. On P · S it has
-    rank n, so in an automaton of f the vectors A_v α∞ of v ∈ S span n dimensions at least, and
-    those of v ∈ Σ^{≤ e} S all dimensions, because each further symbol adds one dimension or none
-    ever again. On these columns, the rows of P Σ are the same combinations of the rows of P for f
-    as for the automaton. As the columns span all dimensions, that holds for whole rows, so f is
-    computed by the same automaton.
+    rank n, so in an automaton of f the vectors A_v α∞ of v ∈ S span at least n dimensions, and
+    those of v ∈ Σ^{≤ e} S span all dimensions, because each further symbol adds a dimension, or
+    else no later symbol does. On these columns, the rows of P Σ are the same combinations of the
+    rows of P for f as for the automaton. As the columns span all dimensions, that holds for whole
+    rows, so f is computed by the same automaton.
 
     >>> parity = WFA([1, 0], [[[0, 1], [1, 0]]], [1, 0])
     >>> list(conformance_words(parity, 0)), list(conformance_words(parity, 1))[-1]
@@ -423,13 +422,13 @@ def conformance_words(wfa: WFA, extra_states: int) -> Words:
     Parameters
     ----------
     wfa : WFA
-        It may have more states than needed; n is that of its smallest automaton.
+        It may have more states than needed; n is the number of the smallest equivalent automaton.
     extra_states : int
 
     Returns
     -------
     Words
-        Distinct, by length, then in the order of the symbols.
+        Distinct words, ordered by length, then by their symbols.
 
     Raises
     ------

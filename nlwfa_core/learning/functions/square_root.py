@@ -34,8 +34,8 @@ from ..spectral import fit_spectral, truncated_svd
 
 ComplexArray = npt.NDArray[np.complex128]
 LONGEST_WORD = 3  # words whose maps' eigenvectors are tried
-# μ_ii μ_jj and μ_ij² may differ by this share. Values with noise need it, but chance must not meet
-# it for all pairs.
+# μ_ii μ_jj and μ_ij² may differ by this share. Noisy values need this much, but all pairs must not
+# meet it by chance.
 NEARLY_EQUAL = 0.03
 SMALLEST_EIGENVALUE = 1e-9  # relative to the largest: a map with smaller ones has lost a direction
 

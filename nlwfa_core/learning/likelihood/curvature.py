@@ -18,9 +18,9 @@ from .prefixes import Level, PrefixCounts
 
 Float32 = npt.NDArray[np.float32]
 # The largest norm of a state's sensitivities ∂z_u/∂θ. Larger ones, of long strings where a network
-# is chaotic, are scaled down to it: a Cholesky decomposition in float32 would fail.
+# is chaotic, are scaled down to it; otherwise a Cholesky decomposition in float32 would fail.
 LARGEST_SENSITIVITY = 100.0
-PREFIXES_AT_ONCE = 1_000  # as far as levels are smaller
+PREFIXES_AT_ONCE = 1_000  # unless a level has more
 
 
 def gauss_newton(
@@ -28,7 +28,7 @@ def gauss_newton(
 ) -> FloatArray:
     """Compute G, shape (num_weights, num_weights), without the prior.
 
-    It has entries that are not finite if the states of linear maps grow beyond float32. An
+    It has entries that are not finite if the states of linear maps grow beyond float32. Passing an
     evaluator of one network of this shape on these prefixes saves the time to make one.
     """
     with np.errstate(over="ignore", invalid="ignore"):
@@ -38,9 +38,9 @@ def gauss_newton(
 def evidence(
     network: Network, prefixes: PrefixCounts, curvature: FloatArray, prior: float
 ) -> float:
-    """Approximate the logarithm of the probability of the training strings, the weights integrated
-    out (Laplace's method: MacKay, *A practical Bayesian framework for backpropagation networks*,
-    Neural Computation 4, 1992): −N J − ½ ln det(N G / ρ + I).
+    """Approximate the logarithm of the probability of the training strings, with the weights
+    integrated out (Laplace's method: MacKay, *A practical Bayesian framework for backpropagation
+    networks*, Neural Computation 4, 1992): −N J − ½ ln det(N G / ρ + I).
 
     The second term is the price of the weights that the strings determine. A weight on which
     nothing depends costs nothing. The evidence is −∞ if G is not finite.
@@ -123,9 +123,9 @@ class _Accumulation:
 
     def _direct(self, here: slice) -> tuple[Float32, list[Float32]]:
         """Compute for some prefixes uσ the matrices ∂z_{uσ}/∂z_u, shape (n, k, k), and for each
-        layer of the map the part of ∂z_{uσ}/∂θ that does not come from z_u: of the last layer,
-        which has a state's weights in a column of its own, its diagonal, shape (n, k, width), and
-        of the others all of it, shape (n, k, size).
+        layer of the map the part of ∂z_{uσ}/∂θ that does not come from z_u. For the last layer,
+        which has a state's weights in a column of its own, this is the diagonal, shape (n, k,
+        width); for the others, it is all of the part, shape (n, k, size).
         """
         k = self.network.num_states
         symbols = self.prefixes.symbol[here]
@@ -193,7 +193,7 @@ class _Accumulation:
         num_symbols + 1).
 
         (I − r rᵀ) diag r, with r = √p, is such a matrix. The Householder reflection that takes r to
-        −e_m makes its last row 0, so it has a row less.
+        −e_m makes its last row 0, so B has one row less.
         """
         roots = np.sqrt(self.probabilities[here])
         normal = roots.copy()

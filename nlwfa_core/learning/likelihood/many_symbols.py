@@ -1,22 +1,22 @@
 """Train a network on strings of many symbols, where the Gauss–Newton matrix is too large.
 
-With thirty symbols, two states have hundreds of weights and fifty have a hundred thousand. Ranks do
-not grow here: a state is never worth its weights alone. The network has all its states from the
-start, and four things make up for the matrix:
+With thirty symbols, two states have hundreds of weights, and fifty states have a hundred thousand.
+Ranks do not grow here: a state is never worth its weights alone. The network has all its states
+from the start, and four things make up for the matrix:
 
-- The states first hold the last few symbols, a shift register of random codes. State 0 is constant,
-  because maps have no biases.
+- The states first hold the last few symbols, like a shift register of random codes. State 0 is
+  constant, because maps have no biases.
 - The prior of the maps is hierarchical: the weights of a symbol's map are normal around those of a
   common map (Gelman and Hill, *Data analysis using regression and multilevel/hierarchical models*,
   2007).
-- Adam (Kingma and Ba, *Adam: a method for stochastic optimization*, ICLR 2015) on a few strings at
-  a time.
+- Adam (Kingma and Ba, *Adam: a method for stochastic optimization*, ICLR 2015) takes each step on a
+  few strings.
 - Networks teach networks of the same rank (Buciluǎ, Caruana, Niculescu-Mizil, *Model compression*,
   KDD 2006; Hinton, Vinyals, Dean, *Distilling the knowledge in a neural network*, 2015; Furlanello
   et al., *Born-again neural networks*, ICML 2018). Several networks overfit in different ways, so
-  that the mean of their predictions is better than each. The next ones learn from it: on the
-  training strings from a mixture of what follows and of this mean, on strings that are drawn from
-  the mean from it alone.
+  the mean of their predictions is better than each. The next networks learn from this mean: on the
+  training strings, from a mixture of what follows and of the mean; on strings that are drawn from
+  the mean, from it alone.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Generation(NamedTuple):
     ----------
     networks : int
     passes : int
-        How often each sees all strings, at least.
+        How often each network sees all strings, at least.
     rate : float
         The largest learning rate of Adam.
     drawn : int
         The number of strings that are drawn from the generation before, per training string.
     least_steps : int
-        A small sample, of which a pass is a few steps, is seen more often, until each network has
-        taken so many.
+        A small sample, for which a pass is a few steps, is seen more often, until each network has
+        taken this many steps.
     """
 
     networks: int
@@ -69,12 +69,12 @@ GENERATIONS = (
     Generation(3, 12, 4e-3, 4, 2_200),
     Generation(1, 30, 4e-3, 5, 4_400),
 )
-TAUGHT_SHARE = 0.6  # of the teachers' predictions in what is learned on the training strings
+TAUGHT_SHARE = 0.6  # share of the teachers' predictions in what is learned on the training strings
 # A larger sample has fewer passes and fewer drawn strings: a network computes at most this many
 # predictions.
 MOST_PREDICTIONS = 8_000_000
 MOST_DRAWN = 250_000
-# A drawn string that is longer than so many times the longest training string is left out.
+# A drawn string that is longer than this many times the longest training string is left out.
 LONGEST_DRAWN = 2
 BATCH = 64  # strings in a step
 AT_ONCE = 1_000  # strings for which teachers predict together
@@ -85,8 +85,8 @@ CODES = 3  # how many symbols the states hold at the start
 CONSTANT = 3.0  # the weights that keep a state constant
 COPIED = 1.5  # the weights by which maps with tanh copy a state
 NOISE = 0.1  # the standard deviation of a unit's other inputs at the start
-# Adam: the shares that stay of the mean gradient and of its square, steps in which the rate rises,
-# and the norm to which longer gradients are shortened.
+# Adam: the shares of the mean gradient and of its square that are kept, the number of steps in
+# which the rate rises, and the norm to which longer gradients are shortened.
 MEAN = 0.9
 SQUARE = 0.99
 WARM_UP = 100
@@ -103,7 +103,7 @@ class Teaching:
     tanh_maps, tanh_decoder : bool
         Whether the maps, and the decoder, have a hidden layer with tanh.
     prior : float
-        ρ, for the deviations from the common map and for the decoder. The common map has none.
+        ρ, for the deviations from the common map and for the decoder. The common map has no prior.
     seed : int
     note : callable
         Called with J after each pass.
@@ -124,7 +124,7 @@ class Teaching:
         Returns
         -------
         network : Network
-            The network of the last one.
+            The network of the last generation.
         values : list of float
             Its J, in nats per prediction of what it was taught: before the first pass, and in each
             pass, while the weights change.
@@ -250,7 +250,7 @@ class Strings:
     Attributes
     ----------
     tree : PrefixCounts
-        Of all strings.
+        The prefixes of all strings.
     paths : array, shape (total_steps,)
         The prefixes of each string, one string after the other.
     starts : array, shape (num_strings + 1,)
@@ -260,9 +260,9 @@ class Strings:
     occurrences : array, shape (total_count,)
         The number of each string, as often as it occurs.
     share : float
-        Of the predictions in what is learned; the rest is what follows.
+        The share of the predictions in what is learned; the rest is what follows.
     predictions : array, shape (num_prefixes, num_symbols + 1)
-        The mean of the teachers'; empty without teachers.
+        The mean of the teachers' predictions; empty without teachers.
     """
 
     tree: PrefixCounts
@@ -310,7 +310,7 @@ class Strings:
         return np.unique(self.paths[steps])
 
     def part(self, prefixes: IntArray, counts: Short | None = None) -> PrefixCounts:
-        """Select prefixes, and with each all shorter ones, with other counts."""
+        """Select prefixes, including all prefixes of each, with other counts."""
         tree = self.tree
         parent = np.searchsorted(prefixes, tree.parent[prefixes])
         parent[0] = -1
@@ -321,7 +321,7 @@ class Strings:
         )
 
     def batch(self, occurrences: IntArray) -> PrefixCounts:
-        """Arrange the prefixes of some strings, of which each may occur several times; their counts
+        """Arrange the prefixes of some strings, each of which may occur several times; their counts
         are what is to be learned.
         """
         strings, times = np.unique(occurrences, return_counts=True)
@@ -386,7 +386,7 @@ class _Start:
         )
 
     def _noise(self, number: int, before: int, after: int) -> FloatArray:
-        """Draw a layer of which unit 0 reads nothing but unit 0, and no other unit reads it."""
+        """Draw a layer in which unit 0 reads no other unit, and no other unit reads unit 0."""
         layer: FloatArray = self.random.normal(size=(number, before, after))
         layer *= NOISE / np.sqrt(before)
         if self.constant:
@@ -441,8 +441,8 @@ class _Hierarchy:
         return float(ridge / 2 * (held @ held))
 
     def gradient(self, of_network: Short, ridge: float) -> Short:
-        """Convert the gradient by the network's weights to that of J by `vector`. A long one is
-        shortened.
+        """Convert the gradient with respect to the network's weights to that of J with respect to
+        `vector`. A long gradient is shortened.
         """
         size = float(np.linalg.norm(of_network))
         if size > LONGEST:
@@ -471,7 +471,7 @@ class _Hierarchy:
 
 
 class _Adam:
-    """Steps of a length that falls to 0 by a cosine."""
+    """Steps of a length that falls to 0 along a cosine."""
 
     def __init__(self, number: int, rate: float, steps: int) -> None:
         self.rate = rate
@@ -502,7 +502,8 @@ def _in_random_order(
     strings: Sequence[Strings], random: np.random.Generator
 ) -> Iterable[tuple[Strings, IntArray]]:
     """Divide all occurrences of strings into batches, each of one source. A string that occurs
-    often is in many of them: in one, it would hide all others there, and weigh no more than they.
+    often is in many batches: in a single one, it would hide all others there, and weigh no more
+    than they do.
     """
     batches = []
     for source in strings:

@@ -23,8 +23,8 @@ from ...strings.words import FloatArray, IntArray
 from .prefixes import Level, PrefixCounts
 
 # A level with more last symbols than FEW_CALLS is computed with a matrix per prefix, where that is
-# faster than a call for each symbol. What a call costs, and a prefix in addition to the numbers of
-# its matrix, in copies of a number:
+# faster than a call for each symbol. The costs of a call, and of a prefix in addition to the
+# numbers of its matrix, in copies of a number:
 FEW_CALLS = 4
 CALL_COST = 5_000
 ROW_COST = 200
@@ -147,7 +147,7 @@ class Step(NamedTuple):
     ----------
     layers : array, shape (num_networks, num_symbols, width_i, width_j)
     symbols : array, shape (n,)
-        The last symbols of the prefixes of which the matrices are gathered, if each has its own.
+        The last symbols of the prefixes whose matrices are gathered, if each prefix has its own.
     gathered : array, shape (num_networks, n, width_i, width_j)
     products : tuple of Product
     """
@@ -176,12 +176,13 @@ class LevelViews(NamedTuple):
         For each layer of the map: its products, and all that they write.
     backward : tuple of (array, array, Step)
         For each layer of the map, from the last to the first: the slopes of tanh, which become the
-        derivatives by the layer's products; the derivatives by its outputs; and the products that
-        lead to those by its inputs.
+        derivatives with respect to the layer's products; the derivatives with respect to its
+        outputs; and the products that lead to those with respect to its inputs.
     below : array, shape (num_networks, end - start + 1, num_states)
         What the last of these products write, and a row of 0 for children that are missing.
     taken, passed : arrays, shape (num_networks, start - first_parent, num_states)
-        Where the children's part is gathered, and the derivatives by the parents' states.
+        Where the children's part is gathered, and the derivatives with respect to the parents'
+        states.
     """
 
     level: Level
@@ -196,8 +197,8 @@ class LevelViews(NamedTuple):
 class Evaluator:
     """Computes J and ∂J/∂θ of stacks of networks of one shape, on the prefixes of a tree.
 
-    Most of the time goes into calls for few prefixes, and into fresh memory. So all arrays are made
-    once, and all their parts that the calls need.
+    Most of the time goes into calls for few prefixes, and into fresh memory. So all arrays, and all
+    their parts that the calls need, are made once.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ class Evaluator:
     number : int
         The largest number of networks.
     dtype : dtype
-        Of all arrays.
+        The type of all arrays.
     """
 
     def __init__(
@@ -286,7 +287,7 @@ class Evaluator:
         values : array, shape (num_networks,)
             ∞ where J or its gradient is not a number.
         gradients : array, shape (num_networks, num_weights)
-            0 there.
+            0 where the value is ∞.
         """
         self.outputs(vectors)
         values = self._objectives()
@@ -325,8 +326,8 @@ class Evaluator:
             np.matmul(inner, _turned(layer), passed)
         else:
             np.matmul(_turned(surplus), _turned(stack.output), passed)
-        # `passed` is now the derivative by the state of each prefix by its own outputs. Longer
-        # prefixes add to it.
+        # `passed` is now the derivative with respect to the state of each prefix, from its own
+        # outputs alone. Longer prefixes add to it.
         if stack.has_tanh:
             for values, slopes in zip(self.hidden, self.before, strict=True):
                 _to_slopes(values, slopes)
@@ -374,7 +375,7 @@ class Evaluator:
         self.chances = self._array("chances", prefixes.num_symbols + 1, size)
         self.of_decoded = self._array("of decoded", size, len(shape.output))
         self.passed = self._array("passed", size, k)
-        # the derivatives by the products of each layer of the map
+        # the derivatives with respect to the products of each layer of the map
         self.before: tuple[FloatArray, ...] = (self.passed,)
         if shape.has_tanh:
             self.before = tuple(self._array(f"before {n}", size, w) for n, w in enumerate(widths))
@@ -435,7 +436,7 @@ class Evaluator:
         *,
         turned: bool = False,
     ) -> Step:
-        """Multiply each prefix by the matrix of its last symbol, or by the turned one."""
+        """Multiply each prefix by the matrix of its last symbol, or by its transpose."""
         symbols = NO_SYMBOLS
         gathered = layers
         size = level.end - level.start

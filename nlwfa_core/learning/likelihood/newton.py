@@ -1,8 +1,8 @@
 """Minimise J by L-BFGS in coordinates in which the Gauss–Newton matrix is the identity.
 
 Alone, L-BFGS gets nowhere here: the scales of the layers, and of short and long prefixes, are too
-far apart. With R the Cholesky factor of G + (ρ/N + μ) I it minimises y ↦ J(θ + R⁻¹y), which is as
-cheap to evaluate, for a few steps; then G is computed again. Where no step goes down, μ is raised
+far apart. With R the Cholesky factor of G + (ρ/N + μ) I, it takes a few steps on y ↦ J(θ + R⁻¹y),
+which is as cheap to evaluate; then G is computed again. Where no step lowers J, μ is raised
 (Levenberg 1944).
 """
 
@@ -32,13 +32,13 @@ DAMPING = 1e-3
 MOST_DAMPING = 10.0
 # relative to the largest diagonal entry of G: it is computed in float32
 JITTER = 1e-6
-STEPS = 20  # of L-BFGS with one matrix
-# Of L-BFGS without a matrix: steps in a round, in place of STEPS, and the share of J that a round
+STEPS = 20  # steps of L-BFGS with one matrix
+# For L-BFGS without a matrix: steps in a round, in place of STEPS, and the share of J that a round
 # has to gain.
 PLAIN_STEPS = 100
 PLAIN_SHARE = 1e-3
-SMALLEST_SHARE = 1e-9  # of J, that a step has to gain
-# A round of steps that raises the log-likelihood of the training strings by less is the last.
+SMALLEST_SHARE = 1e-9  # share of J that a step has to gain
+# A round of steps that raises the training strings' log-likelihood by less than this is the last.
 LEAST_GAIN = 2.0  # nats
 
 
@@ -57,7 +57,7 @@ class Descended:
         ‖∂J/∂θ‖.
     stopped : str
         "tolerance", if the last round gained less than LEAST_GAIN or a share of J; "rounding", if
-        no step went down; "epochs", after all rounds.
+        no step lowered J; "epochs", after all rounds.
     """
 
     network: Network
@@ -88,7 +88,7 @@ def descend(
 ) -> list[Descended]:
     """Train networks of one shape in rounds, each with a matrix of its own, until a round gains
     less than LEAST_GAIN, or less than a share of J. J never rises. The networks do not depend on
-    each other; together they take less time.
+    each other; training them together takes less time.
 
     A network that is too large for a matrix is trained by L-BFGS alone, with more steps in a round,
     which have to gain PLAIN_SHARE.
@@ -175,7 +175,7 @@ def descend(
 
 
 class Coordinates(NamedTuple):
-    """R and R⁻¹. Triangular systems are solved so often that the inverse pays."""
+    """R and R⁻¹. Triangular systems are solved so often that the inverse saves time."""
 
     factor: FloatArray
     inverse: FloatArray
@@ -208,7 +208,7 @@ def _round(
     """Carry out some steps of L-BFGS from a network with its J and gradient.
 
     It yields the θ at which it needs J and its gradient. It returns the network, its gradient, J
-    after each step, and whether no step downwards was found.
+    after each step, and whether no step that lowers J was found.
     """
     origin = network.vector
     y = np.zeros(len(origin))

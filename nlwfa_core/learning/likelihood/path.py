@@ -1,14 +1,14 @@
 """The path of ranks: the networks of ranks 1, 2, 3 …, each found with the help of the one below it.
 
-Networks of few states start at random, short strings first: on long ones the gradient
-of a bad start is of any size, and prefixes of at most 10 symbols are few. A larger network is the
-one below with a state more, which at first changes nothing (growing networks: Fahlman and Lebiere,
+Networks of few states start at random, on short prefixes first: on long ones, the gradient of a bad
+start can have any size, and prefixes of at most 10 symbols are few. A larger network is the one
+below with one more state, which at first changes nothing (growing networks: Fahlman and Lebiere,
 *The cascade-correlation learning architecture*, NIPS 1990; without changing the function: Chen,
 Goodfellow, Shlens, *Net2Net*, ICLR 2016). It replaces the one below only if it is worth its weights
 (`curvature.evidence`); otherwise its new weights are 0. So what is minimised never rises with the
 rank, and the network of a rank does not depend on the largest rank that is asked for.
 
-Ranks of which all this would be too expensive stand alone (`many_symbols`).
+Ranks for which all this would be too expensive are trained alone (`many_symbols`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .newton import STEPS, Descended, descend, is_large
 from .prefixes import PrefixCounts
 
 STAGE = "likelihood"
-# Networks start at random up to so many states; of at least MANY_STRINGS, which determine more
-# weights, up to MOST_FRESH: where five states are not worth their weights, seven often are.
+# Networks start at random up to this many states; with at least MANY_STRINGS, which determine more
+# weights, up to MOST_FRESH. Where five states are not worth their weights, seven often are.
 FRESH_UP_TO = 4
 MANY_STRINGS = 10_000
 MOST_FRESH = 8
@@ -43,7 +43,7 @@ GROWN = 4
 GROWN_STEPS = 6
 # The rungs: lengths of prefixes, as far as they are shorter than three quarters of the longest, and
 # how many starts are trained on each; the last number holds for all further ones. With longer
-# strides the states run wild on the prefixes that are new.
+# strides, the states get out of control on the new prefixes.
 RUNGS = (10, 15, 25, 40, 60, 90, 140, 210, 320, 480)
 KEPT = (12, 8, 6, 3, 2)
 # Rounds of a start on the first rung, on the others, and of the best on all prefixes.
@@ -52,8 +52,8 @@ RUNG_ROUNDS = 2
 LAST_ROUNDS = 30
 RUNG_SHARE = 2e-4  # on a rung, a round that lowers J by a smaller share is the last
 WIDTH = 2  # hidden units of the maps and of the decoder, per state
-CURVATURE_STRINGS = 2_000  # of a larger sample, this many strings make the Gauss–Newton matrix
-# Of a network whose Gauss–Newton matrix is too large to compute.
+CURVATURE_STRINGS = 2_000  # strings of a larger sample for the Gauss–Newton matrix
+# For a network whose Gauss–Newton matrix is too large to compute.
 NATS_PER_WEIGHT = 1.0
 
 
@@ -67,7 +67,7 @@ class Stage:
     network : Network
         It may have fewer states than `rank`, if the others gained nothing.
     descended : Descended
-        The training that led to it, of a smaller rank if that is its number of states.
+        The training run that led to it, of a smaller rank if that is its number of states.
     evidence : float
         See `curvature.evidence`; nan for a large network.
     """
@@ -95,8 +95,8 @@ class Stage:
 
     @property
     def note(self) -> str | None:
-        """Return a sentence for the user if the network has fewer states than its rank, which is no
-        fault: `Path` adds no state that is not worth its weights.
+        """Return a sentence for the user if the network has fewer states than its rank, which is
+        not a fault: `Path` adds no state that is not worth its weights.
         """
         used = self.network.num_states
         if used == self.rank:
@@ -140,8 +140,8 @@ class Path:
         large. That is decided by the rank, or by FRESH_UP_TO if the rank is larger, because further
         states can be worth their weights without a matrix.
 
-        Without a matrix, J may be higher than that of the largest network with one, on few strings
-        above all. Then that network has this rank, too.
+        Without a matrix, J may be higher than that of the largest network with one, above all on
+        few strings. Then that network is also used for this rank.
         """
         largest = self.largest_with_matrix(min(rank, FRESH_UP_TO))
         if largest == min(rank, FRESH_UP_TO):
@@ -198,7 +198,7 @@ class Path:
         )
 
     def _rungs(self) -> list[tuple[int, int]]:
-        """List the lengths of prefixes, and of how many starts networks are trained on them."""
+        """List the lengths of prefixes, and from how many starts networks are trained on them."""
         longest = self.prefixes.longest
         lengths = [length for length in RUNGS if 4 * length < 3 * longest]
         kept = [*KEPT[: len(lengths)], *[KEPT[-1]] * (len(lengths) - len(KEPT)), KEPT[-1]]
@@ -228,14 +228,14 @@ class Path:
 
     def _with_evidence(self, rank: int, descended: Descended) -> Stage:
         network = descended.network
-        log_evidence = np.nan  # of a large network, whose matrix would cost too much
+        log_evidence = np.nan  # for a large network, whose matrix would cost too much
         if not is_large(network, self.curvature_of):
             matrix = gauss_newton(network, self.curvature_of)
             log_evidence = evidence(network, self.prefixes, matrix, self.prior)
         return Stage(rank, network, descended, log_evidence)
 
     def _is_worth(self, stage: Stage, below: Stage) -> bool:
-        """Return whether a network is worth the weights that it has more than the one below."""
+        """Return whether a network is worth its weights beyond those of the one below."""
         gain = (below.descended.value - stage.descended.value) * self.prefixes.total
         if np.isnan(stage.evidence):
             more = len(stage.network.vector) - len(below.network.vector)
@@ -256,7 +256,7 @@ class Path:
         return tried
 
     def _grown(self, rank: int, below: Network, work: _Work) -> Descended:
-        """Train a network with a state more from a network."""
+        """Train a network with one more state than a given one, starting from it."""
         random = np.random.default_rng((self.seed, rank, 1))
         starts = [self._with_random_state(below, random) for _ in range(GROWN)]
         length = self.prefixes.longest
@@ -272,7 +272,7 @@ class Path:
         steps: int = STEPS,
         least_share: float = 0.0,
     ) -> list[Descended]:
-        """Train networks on the prefixes of at most some length."""
+        """Train networks on the prefixes up to some length."""
         prefixes = self.prefixes
         curvature_of = self.curvature_of
         if length < prefixes.longest:
@@ -354,7 +354,8 @@ class _Work:
 def widened(
     network: Network, num_states: int, new_weights: Callable[[tuple[int, ...], int], FloatArray]
 ) -> Network:
-    """Add states, and hidden units in proportion, that nothing old reads: the function stays.
+    """Add states, and hidden units in proportion, that nothing old reads: the function stays the
+    same.
 
     Parameters
     ----------
@@ -397,7 +398,7 @@ def _best(tried: Iterable[Descended]) -> list[Descended]:
 
 
 def _drawn(sample: Sample, number: int, seed: int) -> Sample:
-    """Draw strings of a sample without replacement."""
+    """Draw strings from a sample without replacement."""
     counts = np.random.default_rng((seed, 0)).multivariate_hypergeometric(
         sample.counts, number, method="marginals"
     )

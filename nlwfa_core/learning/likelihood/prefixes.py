@@ -25,11 +25,11 @@ class Level(NamedTuple):
         `start − 1`.
     parents : array, shape (end − start,)
     runs : tuple of (int, int, int)
-        The prefixes of each last symbol: the symbol, the first, and the one after the last, from
-        `start` on.
+        The prefixes of each last symbol: the symbol, the first prefix, and the one after the last,
+        counted from `start`.
     children : tuple of arrays, shapes (start − first_parent,)
-        The first child of each parent, then the second, and so on, from `start` on; end − start if
-        it has none.
+        The first child of each parent, then the second, and so on, counted from `start`; end −
+        start if there is none.
     """
 
     first_parent: int
@@ -49,8 +49,8 @@ class PrefixCounts:
     ----------
     num_symbols : int
     parent, symbol, depth : arrays, shape (num_prefixes,)
-        Of each prefix: the number of the prefix without its last symbol, that symbol, both −1 for
-        λ, and its length.
+        For each prefix: the number of the prefix without its last symbol, that symbol (both −1 for
+        λ), and its length.
     counts : array, shape (num_prefixes, num_symbols + 1)
         How often each symbol follows each prefix and, last, how often the string ends there.
     """
@@ -105,7 +105,7 @@ class PrefixCounts:
 
     @cached_property
     def total(self) -> float:
-        """Return the number of predictions: of each symbol of each string, and of its end."""
+        """Return the number of predictions: one for each symbol and for the end of each string."""
         return float(self.totals.sum())
 
     @cached_property

@@ -1,5 +1,5 @@
-"""A third step (§4.4): trains all parameters of a model together. Modules have the names of their
-objectives.
+"""A third step (§4.4), which trains all parameters of a model together. Modules have the names of
+their objectives.
 
 - `hankel`: on the rows of H.
 - `likelihood`: to predict what follows each prefix of the training strings.

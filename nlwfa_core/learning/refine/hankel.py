@@ -1,4 +1,4 @@
-"""A third step: trains all parameters together, on the rows of H (Li, Rabusseau, Precup 2018,
+"""A third step, which trains all parameters together, on the rows of H (Li, Rabusseau, Precup 2018,
 §4.4).
 
 Step 1 fits the rows of H, and step 2 fits maps between the codes of rows. Neither takes into
@@ -72,7 +72,7 @@ def rolled_out_error(hankel: HankelMatrix, steps: Steps) -> float:
 
 
 class _Level(NamedTuple):
-    """The prefixes that the maps make of some shorter prefixes u, which are nodes of a tree.
+    """The prefixes that the maps make from some shorter prefixes u, which are nodes of a tree.
 
     Nodes are numbered level by level; in a level, those of one symbol follow one another.
     """
@@ -97,7 +97,7 @@ class _RolledOutRows:
         self.levels = _levels(hankel, len(self.maps[0]))
         rows = np.concatenate(([hankel.start_row], *(level.rows for level in self.levels)))
         weights = None if hankel.row_weights is None else hankel.row_weights[rows]
-        # losses and gradients of the size that the first step has
+        # losses and gradients then have the size of those of the first step
         self.scale = float(abs(hankel.matrix).max())
         self.H = SparseRows(sparse.csr_array(hankel.matrix[rows] / self.scale), weights)
         distinct, nodes = np.unique(rows, return_index=True)

@@ -1,5 +1,5 @@
-"""A third step: trains all parameters together, to predict what follows each prefix of the training
-strings.
+"""A third step, which trains all parameters together, to predict what follows each prefix of the
+training strings.
 
 The model computes the states of all distinct prefixes along the strings' prefix tree. This treats
 an NL-WFA as a recurrent network, a connection that the paper's conclusion points out. WFA are
@@ -48,7 +48,8 @@ MAX_GRADIENT_NORM = 1.0
 # smaller conditional probabilities are raised to it before the softmax is fitted to their
 # logarithms
 MIN_CONDITIONAL = 1e-3
-# of a direction of the states, relative to the largest one: smaller ones are raised to it
+# the least variance of a direction of the states, relative to the largest one; smaller ones are
+# raised to it
 MIN_VARIANCE = 1e-8
 # Random divisions of the strings into batches, used in turn, so their trees are built only
 # once.
@@ -56,17 +57,17 @@ DIVISIONS = 4
 # The model that is evaluated and returned is a running average over about 1 / (1 − AVERAGING) steps
 # (Polyak and Juditsky 1992), and over fewer steps at first.
 AVERAGING = 0.998
-# A training ends when none of the last PATIENCE epochs was the best so far.
+# A training run ends when none of the last PATIENCE epochs was the best so far.
 PATIENCE = 10
 # A start whose gradient is larger than WILD is not trained as it is: along long strings its maps
-# multiply errors again and again. They are scaled by the largest of SCALES whose gradient is at
-# most TAME (see `_tamed`).
+# multiply errors again and again. They are scaled by the largest of SCALES with which the gradient
+# is at most TAME (see `_tamed`).
 WILD = 100.0
 TAME = 3.0
 SCALES = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
-# Of the refitted last layer: a share of its squared norm is added to the nats per symbol.
+# The share of the refitted last layer's squared norm that is added to the nats per symbol.
 OUTPUT_RIDGE = 1e-5
-OUTPUT_STEPS = 100  # of L-BFGS
+OUTPUT_STEPS = 100  # steps of L-BFGS
 
 
 @dataclass
@@ -160,8 +161,8 @@ class _Trained:
             tree.rows, len(states), SCORES_AT_ONCE // (num_outputs * self.model.num_states)
         ):
             pairs = tree.rows[chosen] - part.start, tree.symbols[chosen], tree.shares[chosen]
-            # The gradient computes a block's scores once more, instead of holding those of all
-            # blocks.
+            # For the gradient, a block's scores are computed once more; those of all blocks are not
+            # held.
             total = total + checkpoint(of_block, states[part], *pairs, use_reentrant=False)
         return -total / math.log(2)
 
@@ -282,7 +283,7 @@ def refine_likelihood(
     progress reports.
 
     Returns `model`. `log`: its losses are bits per symbol on the validation strings, or else the
-    training strings: first of the model that was passed in, then of each epoch of the best start.
+    training strings, first of the model that was passed in, then of each epoch of the best start.
 
     Raises Cancelled.
     """
@@ -431,8 +432,8 @@ def _balanced(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     States from singular vectors have entries of very different sizes, so steps of the same
     size for all entries would ruin the small ones.
 
-    Coordinates that no state has together stay apart: eigenvectors of the whole matrix would mix
-    them by rounding errors, and weights that are exactly 0 would become 1e-16.
+    Coordinates that are never both nonzero in a state stay apart: eigenvectors of the whole matrix
+    would mix them by rounding errors, and weights that are exactly 0 would become 1e-16.
     """
     if isinstance(model, NLWFA) and model.nonlinear_transitions:
         return model
@@ -481,10 +482,10 @@ def _tamed(model: WFA | NLWFA, train: Sample) -> WFA | NLWFA:
     """Scale a network's maps down if they are chaotic, until errors no longer grow along the
     strings.
 
-    Step 2 fits the maps on the states of the basis only, and nothing holds them in check elsewhere.
-    Along a string of a hundred symbols, the derivative of a state then grows like a power of the
-    length: gradients of 10⁹ and more, which follow the wildest string alone. After each scaling,
-    the last layer is fitted again if it feeds a softmax, which is a convex problem.
+    Step 2 fits the maps on the states of the basis only, and nothing bounds them elsewhere. Along a
+    string of a hundred symbols, the derivative of a state then grows exponentially with the length.
+    Gradients reach 10⁹ and more, and follow the wildest string alone. After each scaling, the last
+    layer is fitted again if it feeds a softmax, which is a convex problem.
     """
     tree = Continuations(train, model.num_symbols)
     if isinstance(model, WFA) or not _gradient_norm(model, tree) > WILD:

@@ -58,9 +58,8 @@ class Rollout:
 
 
 def theta(values: torch.Tensor, nonlinear: bool) -> torch.Tensor:
-    """`learning.tensors.activate` with torch's own tanh, because `refine_values` needs torch's
-    function
-    transforms.
+    """`learning.tensors.activate`, but with torch's own tanh, because `refine_values` needs torch's
+    function transforms.
     """
     return torch.tanh(values) if nonlinear else values
 
@@ -70,8 +69,8 @@ def transition_step(layers: Sequence[torch.Tensor], nonlinear: bool, unit: bool 
 
     `layers` (num_maps, width_i, width_{i+1}): the layers of all maps. `nonlinear`: whether θ is
     tanh; otherwise it is the identity. `unit`: whether each new state is divided by its norm. This
-    is only for linear models whose scores matter up to a factor: without it, the states of long
-    prefixes would vanish.
+    is only for linear models whose scores matter only up to a factor: without it, the states of
+    long prefixes would vanish.
     """
     by_symbol = [layer.unbind() for layer in layers]
 

@@ -1,5 +1,5 @@
-"""A third step: fits all parameters of a model together to the values of strings, by least squares
-from many starts at once.
+"""A third step, which fits all parameters of a model together to the values of strings, by least
+squares from many starts at once.
 
 The method is that of Levenberg (1944) and Marquardt (1963). If outputs are squared, their signs are
 unknown, and most starts end in poor minima. Training on short strings shows at little cost which
@@ -32,8 +32,8 @@ BALANCES = (1.0, 0.5)
 MIN_FULL_STARTS = 8  # starts of a batch that are trained on all strings
 START_SCALE = 0.5  # standard deviation of random entries, times √inputs
 SOLVED_LOSS = 1e-24  # the relative loss below which no other start is tried
-ROOT_LOSS = 1e-18  # the same for the root of a linear model, which chance does not make
-NUMBERS_PER_CHUNK = 2**23  # of derivatives that are held at once
+ROOT_LOSS = 1e-18  # the same for the root of a linear model, which does not arise by chance
+NUMBERS_PER_CHUNK = 2**23  # numbers in the derivatives that are held at once
 DAMPING = 1e-2
 MIN_DAMPING = 1e-16
 MAX_DAMPING = 1e10
@@ -128,7 +128,7 @@ class _Problem:
     """A model's parameters as one vector, and the strings whose values it should compute.
 
     `strings`: the strings, shortest first, with all values divided by the same number. `start`
-    (num_parameters,): the model's own parameters. `reading`: how outputs are read, which says
+    (num_parameters,): the model's own parameters. `reading`: how outputs are read, including
     whether they are squared. Those of a WFA are not.
     """
 
@@ -151,7 +151,7 @@ class _Problem:
             else ((model.transitions,), ())
         )
         self.num_layers = len(transitions)
-        # A power of 4: neither it nor its root rounds.
+        # A power of 4: neither it nor its root is rounded.
         scale = 4.0 ** np.ceil(np.log2(largest) / 2)
         self.unit = scale**0.5 if self.reading.link == "square" else scale
         ordered = strings.take(np.argsort(strings.words.lengths, kind="stable"))

@@ -64,7 +64,7 @@ class AutoEncoder:
 
     def merged(self) -> AutoEncoder:
         """Return the same function with as few layers as possible: linear layers that follow one
-        another are one matrix.
+        another become one matrix.
         """
         if self.nonlinear:
             return self

@@ -29,15 +29,15 @@ from ..progress import (
 )
 from ..shared_options import Networks
 
-# Of Adamax: the decay of its averages of the gradient and of its size, and what keeps the latter
-# from being 0 (the paper's values).
+# For Adamax: the decay of its averages of the gradient and of the gradient's size, and what keeps
+# the latter from being 0 (the paper's values).
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
 # Noise that `nudge` adds, relative to a layer's root mean square: enough to leave a saddle in a few
 # steps, small compared with what is learned.
 NUDGE = 1e-3
-# L-BFGS ends where the norm of the gradient is at most this share of the loss. What further epochs
-# would change is rounding, which differs between processors.
+# L-BFGS ends where the norm of the gradient is at most this share of the loss. Further epochs would
+# change only rounding errors, which differ between processors.
 SMALLEST_GRADIENT = 1e-4
 
 # () -> the loss at the current weights, and its gradient with respect to each layer.
@@ -80,7 +80,7 @@ class Descent:
         return cls(epochs, rate, options.schedule, optimizer, options.tolerance)
 
     def rate_in(self, epoch: int) -> float:
-        """Adamax's learning rate in an epoch; the first is 0."""
+        """Adamax's learning rate in an epoch; the first epoch is 0."""
         return (
             half_cosine(self.rate, math.pi * epoch / self.epochs)
             if self.schedule == "cosine"
@@ -177,13 +177,13 @@ class Epochs:
     Calling the object is one epoch: it evaluates the loss at the current weights.
 
     `layers`: the weights to train, which change in place. `loss_of`: () -> the loss at the current
-    weights, and its gradient with respect to each layer. `stage`: the training's name in reports
-    and in the log. `descent`: the optimiser and its stopping rule. `report`: called with a Progress
-    after each epoch. `cancelled`: called before each epoch; if it returns true, the training stops.
-    `look`: the field `look` of every Progress that is reported.
+    weights, and its gradient with respect to each layer. `stage`: the run's name in reports and in
+    the log. `descent`: the optimiser and its stopping rule. `report`: called with a Progress after
+    each epoch. `cancelled`: called before each epoch; if it returns true, the run stops. `look`:
+    the field `look` of every Progress that is reported.
 
-    `losses`: the loss of each epoch so far; the first is that of the start. `stopped`: why the
-    training ended: one of the values of `TrainingLog.stopped`.
+    `losses`: the loss of each epoch so far; the first is that of the start. `stopped`: why the run
+    ended, one of the values of `TrainingLog.stopped`.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""Step 1 of NL-WFA learning: trains the auto-encoder over the rows of H (Li, Rabusseau, Precup
-2018, §4.1).
+"""Step 1 of NL-WFA learning, which trains the auto-encoder over the rows of H (Li, Rabusseau,
+Precup 2018, §4.1).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .losses import (
 # identity. From there L-BFGS gets nowhere, because the scales of the layers are too far apart; so
 # it begins with larger states, and goes back only if it ends with a larger loss than the SVD's.
 MAX_STATE_AT_SVD = {"adamax": (1e-4,), "lbfgs": (0.3, 1e-3)}
-ROUNDING = 1e-12  # of a relative loss
+ROUNDING = 1e-12  # error of a relative loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def fit_factorisation(
     (Eckart and Young 1936). In a nonlinear auto-encoder, the last layer is solved by least squares:
     at the end of the training if the learner's transitions are linear, and in every epoch if they
     are nonlinear (variable projection; Golub and Pereyra 1973). Solving it in every epoch lowers
-    the loss several times as far, but ends in states that linear transitions cannot map to each
+    the loss several times as much, but ends in states that linear transitions cannot map to each
     other (docs/method-notes.md).
 
     Equal rows are computed once, and count as often as they occur or by the sum of their weights.

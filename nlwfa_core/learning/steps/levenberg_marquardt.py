@@ -24,7 +24,7 @@ RIDGE = 1e-6  # μ: the loss is the relative error plus μ times the sum of the 
 DAMPING = 1e-2
 MIN_DAMPING = 1e-14
 MAX_DAMPING = 1e8
-# of λ
+# factors by which λ falls and grows
 FALL = 4.0
 GROWTH = 4.0
 # A map's training ends after PATIENCE steps in a row that each lower its loss by less than the
@@ -167,8 +167,8 @@ def _descend(
     after_step: Callable[[FloatArray, float], None],
     cancelled: CancelCheck,
 ) -> bool:
-    """Take at most `steps` steps that lower the loss of a map. Returns whether the last ones hardly
-    lowered it any more.
+    """Take at most `steps` steps that lower the loss of a map. Returns whether the last steps
+    hardly lowered the loss any more.
 
     After each step, `after_step` is called with the weights and their error without the ridge.
     """
@@ -188,7 +188,7 @@ def _descend(
             if after < loss:
                 break
             damping *= GROWTH
-            if damping > MAX_DAMPING:  # rounding hides every way down
+            if damping > MAX_DAMPING:  # because of rounding, no step lowers the loss
                 return True
         slow_steps = slow_steps + 1 if after > (1 - MIN_GAIN) * loss else 0
         vector = moved

@@ -1,4 +1,4 @@
-"""Compute the losses of steps 1 and 2 with their gradients, exact and without a dense matrix.
+"""Compute the losses of steps 1 and 2 with their gradients, exactly and without a dense matrix.
 
 Each function returns the loss and its gradients with respect to the arrays that it takes, written
 out by hand: the products are so small that the bookkeeping of automatic differentiation would take
@@ -43,8 +43,8 @@ def before(gradient: FloatArray, outputs: FloatArray, nonlinear: bool) -> FloatA
 def forward(inputs: FloatArray, layers: Sequence[FloatArray], nonlinear: bool) -> list[FloatArray]:
     """Compute the units of each layer, θ(inputs · layer), after the inputs themselves.
 
-    A layer may be a stack of matrices, (num_maps, width_i, width_{i+1}); its units are then a stack
-    too.
+    A layer may be a stack of matrices, (num_maps, width_i, width_{i+1}); its units are then also a
+    stack.
     """
     units = [inputs]
     for layer in layers:
@@ -69,7 +69,7 @@ def backward(
 class SparseRows:
     """A constant sparse matrix H, shape (num_rows, n).
 
-    One row may stand for several equal rows: `counts`, shape (num_rows,), says for how many, or has
+    One row may stand for several equal rows: `counts`, shape (num_rows,), gives their number, or
     the sum of their weights.
     """
 
@@ -157,8 +157,8 @@ class BatchedSquaredError:
     """The loss of step 2, Σ_σ Σ_c w_σc ‖g_σ(z_c) − t_σc‖², and its gradient.
 
     c runs over the classes of prefixes with the same state. The sum is computed in blocks of some
-    symbols and some classes, so no array is larger than a block. Internally, states are
-    columns, because these products are then fastest.
+    symbols and some classes, so no array is larger than a block. Internally, states are columns,
+    because the products are fastest this way.
 
     `states` (num_classes, rank): the state z_c of each class. `targets` (num_symbols, num_classes,
     rank): the states t_σc that the maps should give. `weights` (num_symbols, num_classes): the

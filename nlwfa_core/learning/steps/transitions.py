@@ -35,10 +35,10 @@ def fit_transitions(
     """Train the networks of all symbols at once, in batched products.
 
     The networks share no weights and Adamax treats each weight separately, so the result is the
-    same as from training one after another. Prefixes with the same state are computed once. With
-    any optimiser but "adamax", linear maps are solved by least squares, one matrix per symbol. With
-    "lm", nonlinear maps that have a hidden layer and at most LARGEST_MAP weights are trained by
-    `levenberg_marquardt.fit_maps`.
+    same as from training them one after another. Prefixes with the same state are computed once.
+    With any optimiser but "adamax", linear maps are solved by least squares, one matrix per symbol.
+    With "lm", nonlinear maps that have a hidden layer and at most LARGEST_MAP weights are trained
+    by `levenberg_marquardt.fit_maps`.
 
     `latent` (num_rows, rank): the code φ(H_r) of every row r of H. Rows 0 … num_prefixes − 1 are
     the prefixes. `shifted` (num_prefixes, num_symbols): the number of the row of uσ. `options`: θ
@@ -49,7 +49,7 @@ def fit_transitions(
 
     Returns `layers`: E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols,
     width·rank, rank), where width is `width_transitions`. Without a hidden layer, or if solved by
-    least squares, only F, shape (num_symbols, rank, rank). `log`.
+    least squares, `layers` holds only F, shape (num_symbols, rank, rank). `log`.
 
     Raises Cancelled.
     """

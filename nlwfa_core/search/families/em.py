@@ -1,5 +1,5 @@
-"""PFA and HMM by EM: several numbers of states first, then turns of the trainings that promise the
-fewest bits, and new ones near the best.
+"""PFA and HMM by EM: several numbers of states first, then turns of the training runs that promise
+the fewest bits, and new runs near the best.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PFA, HMM = EM_FAMILIES
 LADDER = (2, 5, 10, 20, 40)
 FIRST_ITERATIONS = 30
 GROWTH = 1.5
-TURN_SECONDS = 2.0  # of a training, until the next choice
+TURN_SECONDS = 2.0  # of a training run, until the next choice
 NEW_TRAININGS = 3  # begin whenever one has converged, in addition to those at the start
 ITERATIONS_ON_ALL = 10
 
@@ -56,20 +56,20 @@ class EMCandidate(Candidate):
 
 
 class EMTrainings(Family):
-    """The trainings of PFA and HMM."""
+    """The training runs of PFA and HMM."""
 
     names = EM_FAMILIES
 
     def __init__(self, state: SearchState) -> None:
         super().__init__(state)
         self.trainings: list[EMTraining] = []
-        self.converged = set[int]()  # numbers of trainings
+        self.converged = set[int]()  # numbers of training runs
         # new training runs: all, and those since one has converged
         self.spawned = 0
         self.begun = 0
 
     def begin(self) -> Iterator[Task]:
-        """Train one state at once, so that there is always a model."""
+        """Train a model of one state immediately, so there is always a model."""
         state = self.state
         self.trees = PrefixTree(state.train), PrefixTree(state.validation)
         first = EMTraining(EMRecipe(PFA, 1, seed=state.budget.seed), timer=state.timer)
@@ -92,7 +92,7 @@ class EMTrainings(Family):
         self.state.spend(training.recipe.learner, training.seconds - before)
 
     def next_task(self, running: Collection[object]) -> Task | None:
-        """Choose a new training, or a turn of one that has begun."""
+        """Choose a new training run, or a turn of one that has begun."""
         if self.state.is_at_its_end:
             return None
         active = [
@@ -111,7 +111,7 @@ class EMTrainings(Family):
         return Task(chosen, partial(self.advance, chosen, turn))
 
     def _another(self) -> EMTraining | None:
-        """Begin another training near the best: a new seed, another start, another number of
+        """Begin another training run near the best: a new seed, another start, another number of
         states, or the other learner.
         """
         tried = [one for one in self.trainings if one.losses]
@@ -149,7 +149,7 @@ class EMTrainings(Family):
         return training
 
     def _seconds_per_iteration(self, num_states: int) -> float:
-        """Estimate an iteration's time from the training with the nearest number of states."""
+        """Estimate an iteration's time from the training run with the nearest number of states."""
         timed = [one for one in self.trainings if len(one.losses) >= 3]
         if not timed:
             return 0.0
@@ -157,7 +157,7 @@ class EMTrainings(Family):
         return nearest.seconds_per_iteration * max(1.0, num_states / nearest.recipe.num_states)
 
     def largest(self) -> int:
-        """Return the largest number of states whose arrays fit into the memory."""
+        """Return the largest number of states whose arrays fit into memory."""
         nodes = self.trees[0].num_nodes
         symbols = self.state.train.num_symbols
         by_tree = MAX_NUMBERS // max(nodes, 1)
@@ -180,12 +180,12 @@ class EMTrainings(Family):
         return min((one.forecast for one in self.trainings if one.losses), default=np.inf)
 
     def loss_of(self, num_states: int) -> float:
-        """Return the fewest bits of a model with so many states."""
+        """Return the fewest bits of a model with that many states."""
         losses = (one.loss for one in self.trainings if one.recipe.num_states == num_states)
         return min(losses, default=np.inf)
 
     def unfinished(self) -> list[Candidate]:
-        """List the trainings with the model of the best iteration."""
+        """List the training runs with the model of the best iteration."""
         alphabet = self.state.train.alphabet
         return [
             EMCandidate(

@@ -27,14 +27,15 @@ FEW_STRINGS = 500
 # best loss by `SMALLEST_GAIN`.
 WITHOUT_GAIN = 12
 WITHOUT_GAIN_IF_FEW = 4
-# of the whole time: how long networks wait for the first training of EM that converges, at most
+# of the whole time: how long networks wait, at most, for the first training run of EM that
+# converges
 NETWORKS_WAIT = 0.4
 
 
 class Task(NamedTuple):
-    """What a thread does next: a turn of a training, or a whole one."""
+    """What a thread does next: a turn of a training run, or a whole run."""
 
-    subject: object  # what is busy meanwhile: a family's name, or a training that has turns
+    subject: object  # what is busy meanwhile: a family's name, or a training run that has turns
     carry_out: Callable[[], object]
 
 
@@ -47,13 +48,13 @@ class SearchState:
     everything: Sample | None  # None if the validation strings are not to be learned from
     budget: Budget
     clock: Clock
-    timer: Callable[[], float]  # of a training; in seconds
+    timer: Callable[[], float]  # of a training run; in seconds
     families: list[Family] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)  # finished ones, without EM
     spent: dict[str, float] = field(default_factory=dict)  # family -> seconds
     best: float = np.inf  # bits per symbol
-    without_gain: int = 0  # trainings that have converged since the bits fell
-    has_converged: bool = False  # whether a training of EM has
+    without_gain: int = 0  # training runs that have converged since the bits fell
+    has_converged: bool = False  # whether a training run of EM has
 
     @property
     def has_few_strings(self) -> bool:
@@ -61,7 +62,7 @@ class SearchState:
 
     @property
     def is_at_its_end(self) -> bool:
-        """Return whether more trainings of EM are unlikely to help, or nothing helps."""
+        """Return whether more training runs of EM are unlikely to help, or nothing helps."""
         patience = WITHOUT_GAIN_IF_FEW if self.has_few_strings else WITHOUT_GAIN
         return self.without_gain >= patience or not np.isfinite(self.best)
 
@@ -77,7 +78,9 @@ class SearchState:
         return min((one.promise() for one in self.families), default=np.inf)
 
     def over_after(self, seconds: float) -> CancelCheck:
-        """Make a check for a training: is the search over, or did it take so many seconds?"""
+        """Make a check for a training run: is the search over, or did the run take this many
+        seconds?
+        """
         started = self.timer()
         return lambda: self.clock.is_over() or self.timer() - started > seconds
 
@@ -102,7 +105,7 @@ class Family:
     """A family of models in a search.
 
     The methods here are those of a family that begins and trains nothing; each family overrides
-    what it does otherwise.
+    those for what it does.
     """
 
     names: tuple[str, ...]  # of its candidates' families
@@ -120,7 +123,7 @@ class Family:
         yield from ()
 
     def late_task(self, waits: bool = True) -> Task | None:
-        """Choose a first training that waits until other families have had some time, or not if
+        """Choose a first training run that waits until other families have had some time, unless
         there is nothing else to do.
         """
         return None
@@ -133,11 +136,11 @@ class Family:
         return None
 
     def newly_converged(self) -> int:
-        """Count the trainings that have converged since the last call."""
+        """Count the training runs that have converged since the last call."""
         return 0
 
     def best(self) -> tuple[float, str]:
-        """Return the bits and the title of the best model so far that others are measured by."""
+        """Return the bits and the title of the best model so far, by which others are measured."""
         return min(((one.bits, one.title) for one in self.candidates), default=(np.inf, ""))
 
     def promise(self) -> float:
@@ -145,20 +148,22 @@ class Family:
         return self.best()[0] if self.is_automaton else np.inf
 
     def unfinished(self) -> list[Candidate]:
-        """List the candidates of trainings that could go on."""
+        """List the candidates of training runs that could go on."""
         return []
 
     # On all strings
 
     def seconds_to_continue(self) -> float:
-        """Estimate the time to train on all strings what goes on from a model, 0 if nothing does.
+        """Estimate the time to train, on all strings, what goes on from a model; 0 if nothing does.
 
         The others are trained at the same time.
         """
         return 0.0
 
     def seconds_to_retrain(self) -> float:
-        """Estimate the time to train on all strings, from the beginning, what is near the best."""
+        """Estimate the time to retrain, from the beginning and on all strings, what is near the
+        best.
+        """
         return 0.0
 
     def near(self, factor: float) -> list[Candidate]:

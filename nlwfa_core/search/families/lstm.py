@@ -18,15 +18,15 @@ from ..candidates import Candidate
 from .family import Family, SearchState, Task
 
 NAME = "LSTM"
-# An LSTM has the most units with which as many epochs as the first number fit into a share of the
-# whole time, and then as many epochs as fit, at most the second number. It begins after another
-# share of the time, or at once next to other threads.
+# An LSTM has the largest number of units with which `LSTM_EPOCHS[0]` epochs fit into a share of the
+# whole time. It is trained for as many epochs as fit, at most `LSTM_EPOCHS[1]`. It begins after
+# another share of the time, or at once next to other threads.
 LSTM_UNITS = (200, 100, 50, 25)
 LSTM_EPOCHS = (6, 40)
 LSTM_SHARE = 0.25
 LSTM_WAITS = 0.2
-# Few strings make short epochs: at least so many steps are the most epochs, and are taken without a
-# better model (or 4 epochs).
+# With few strings, epochs are short: the largest number of epochs then takes this many steps, and
+# training goes on without a better model for `LSTM_PATIENCE` steps or epochs, whichever is longer.
 LSTM_UPDATES = 2000
 LSTM_PATIENCE = (200, 4)
 # The shares that dropout takes from the first LSTMs; further ones have other seeds and the better
@@ -59,7 +59,9 @@ class LSTMRecipe:
         report: Report = silent,
         cancelled: CancelCheck = never,
     ) -> RecurrentModel:
-        """Learn it from strings; the parameters are those of `recurrent_networks.fit_recurrent`."""
+        """Learn the LSTM from strings; the parameters are those of
+        `recurrent_networks.fit_recurrent`.
+        """
         from ...learning.recurrent_networks import Training, fit_recurrent
 
         training = Training(
@@ -92,7 +94,7 @@ class LSTM(Family):
         self.begun = 0
 
     def late_task(self, waits: bool = True) -> Task | None:
-        """Begin the first one. On one processor it waits until other families have had some time,
+        """Begin the first LSTM. On one processor, it waits until other families have had some time,
         unless there is nothing else to do.
         """
         threads = self.state.budget.number_of_threads
@@ -105,7 +107,7 @@ class LSTM(Family):
         return Task(NAME, self.train_first)
 
     def next_task(self, running: Collection[object]) -> Task | None:
-        """Choose one to average with those that there are."""
+        """Choose another LSTM to average with the existing ones."""
         state = self.state
         trained = [one for one in self.candidates if one.is_whole]
         if NAME in running or not trained or self.begun >= MOST_LSTMS:
@@ -115,7 +117,7 @@ class LSTM(Family):
         best = min(trained, key=lambda one: one.bits)
         room = state.budget.max_states - sum(one.num_states for one in trained)
         units = next((units for units in LSTM_UNITS if units <= min(room, best.num_states)), None)
-        # a training on all strings follows
+        # training on all strings follows
         passes = 1.0
         if state.everything is not None:
             passes += 1.2 / state.budget.number_of_threads
@@ -134,8 +136,8 @@ class LSTM(Family):
         return Task(NAME, partial(self.train, another))
 
     def train_first(self) -> None:
-        """Train the first LSTM, and again with fewer epochs if it gets worse before its last: then
-        its rate falls to 0.
+        """Train the first LSTM. If it gets worse before its last epoch, train it again with fewer
+        epochs, so its rate falls to 0.
         """
         from ...learning.recurrent_networks import (
             MOST_EPOCHS,
@@ -173,7 +175,7 @@ class LSTM(Family):
     def train(self, recipe: LSTMRecipe) -> int:
         """Train one LSTM.
 
-        Returns the number of epochs it took, 0 if the time was over before its end.
+        Returns the number of epochs it took, 0 if the time ran out before its end.
         """
         from ...learning.recurrent_networks import updates_per_epoch
 
@@ -192,7 +194,7 @@ class LSTM(Family):
         return len(done)
 
     def best(self) -> tuple[float, str]:
-        """Return none: EM goes on next to a better LSTM."""
+        """Return no best model, so EM goes on even if an LSTM is better."""
         return np.inf, ""
 
     def seconds_to_retrain(self) -> float:

@@ -16,7 +16,7 @@ from ..mixing import largest_automaton
 from .family import LARGEST_SHARE, Family, SearchState, Task
 
 NAME = "PDFA"
-# States are merged in other ways, too, if the first automaton of merged states is this near to the
+# States are also merged in other ways if the first automaton of merged states is this near to the
 # fewest bits that a model has or promises. It may be farther from them if each way takes at most a
 # share of the whole time.
 MERGING_MARGIN = 0.01

@@ -1,5 +1,6 @@
-"""NL-WFA by likelihood, which is better and quicker where ranks grow (`learning.likelihood.path`),
-and refined by likelihood, whose steps can be chosen.
+"""NL-WFA trained by likelihood, which is better and quicker where ranks grow
+(`learning.likelihood.path`), and NL-WFA refined by likelihood, with a number of steps that can be
+chosen.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from .em import EMTrainings
 from .family import FEW_STRINGS, RANKS, SMALLEST_GAIN, Family, SearchState, Task
 
 NAME = "both.non"
-# How far a network may be from what other models promise (as a share of the bits) so that a longer
-# training follows.
+# How far a network may be from what other models promise (as a share of the bits) for a longer
+# training run to follow.
 NETWORK_MARGIN = 0.05
 # A rank is expected to take so many times as long as the one below it: rank 2, and any other.
 NEXT_RANK = (2.0, 1.25)
@@ -44,17 +45,17 @@ SHORT_REGULARISATION = (0.0, 0.3)
 LONG_STATES = 50
 LONG_STEPS = 5_000
 LONG_REGULARISATION = (0.05, 0.5)
-# of the whole time: for the short training; for ranks that do not wait
+# of the whole time: for the short run; for ranks that do not wait
 NETWORK_SHARE = 0.1
 RANKS_SHARE = 0.15
 # with fewer strings, networks are not tried; with few strings, they have fewer steps
 FEWEST_STRINGS = 200
 STEPS_IF_FEW = 100
-# a network is expected in the mixture, and time is reserved for it, if its bits are at most so many
-# times the best
+# a network is expected in the mixture, and time is reserved for it, if its bits are at most this
+# many times the best
 NEAR = 1.02
 LARGEST_NETWORK = 2_000_000  # symbols × states²
-# A long training may take the time left divided by PASSES, or by PASSES_IF_RETRAINED if another
+# A long training run may take the time left divided by PASSES, or by PASSES_IF_RETRAINED if another
 # one, on all strings, may follow.
 PASSES = 1.3
 PASSES_IF_RETRAINED = 2.5
@@ -93,8 +94,8 @@ def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
 
 
 def share_of_a_pass(train: Sample) -> float:
-    """Return the share that the first pass over the strings has of all that a network trained by
-    likelihood of many symbols, and the networks that teach it, compute.
+    """Return the share that the first pass over the strings has in the whole computation of a
+    network over many symbols that is trained by likelihood, and of the networks that teach it.
     """
     num_predictions = train.num_strings * (1 + train.mean_length)
     total = 0.0
@@ -148,7 +149,7 @@ def refined(
 
 
 class Networks(Family):
-    """Networks that grow from rank to rank; or, where they don't, a short training and two long
+    """Networks that grow from rank to rank; or, where they don't, a short training run and two long
     ones.
     """
 
@@ -161,7 +162,7 @@ class Networks(Family):
         self.cache: FitCache | None = None  # where ranks grow
         self.seconds_of_ranks = self.seconds_of_last_rank = 0.0
         self.rank_bits = [np.inf]  # of each rank that was trained
-        self.short: Candidate | None = None  # the short training that long ones follow
+        self.short: Candidate | None = None  # the short training run that long ones follow
         self.long_trainings = 2  # that are still to come
 
     def _first(self) -> list[Recipe]:
@@ -184,8 +185,8 @@ class Networks(Family):
         return [refined(k, train, steps, SHORT_REGULARISATION, seed)]
 
     def next_task(self, running: Collection[object]) -> Task | None:
-        """Choose the next rank; or first a short training and then, if that was near the best, two
-        long ones: by likelihood and refined.
+        """Choose the next rank; or first a short training run and then, if that was near the best,
+        two long ones: by likelihood and refined.
         """
         if NAME in running:
             return None
@@ -203,7 +204,7 @@ class Networks(Family):
 
     def _next_rank(self) -> Task | None:
         """Choose the next rank of the networks that grow. As long as ranks are cheap, they do not
-        wait. They may be a little behind then, and when EM is at its end.
+        wait. They may then be a little behind, and also when EM is at its end.
         """
         if not self.recipes:
             return None
@@ -223,8 +224,9 @@ class Networks(Family):
         return Task(NAME, partial(self.grow, self.recipes.pop(0), limit))
 
     def _ranks_are_behind(self, margin: float) -> bool:
-        """Return whether the last rank was behind: not the best, or with a margin, not that near to
-        what others promise. The first rank has only to be better than automata of two states.
+        """Return whether the last rank was behind: not the best or, with a margin, not within this
+        margin of what others promise. The first rank only has to be better than automata of two
+        states.
         """
         bits = self.rank_bits[-1]
         rank = self._ranks_done()
@@ -238,11 +240,11 @@ class Networks(Family):
         return sum(len(path.stages) for path in self.cache.paths.values())
 
     def grow(self, recipe: Recipe, limit: float) -> None:
-        """Train the network of the next rank, and put it in the place of the one before if it is
+        """Train the network of the next rank, and put it in the place of the previous one if it is
         better.
 
-        After `limit` seconds, the rank stays the next one, and is expected to take longer; or
-        networks are given up, if it is the first one.
+        After `limit` seconds, the rank stays the next one, and is expected to take longer. If it is
+        the first one, networks are given up.
         """
         assert self.recipes is not None
         state = self.state
@@ -274,11 +276,12 @@ class Networks(Family):
     # Where they don't
 
     def _next_long(self) -> Task | None:
-        """Choose the next of two long trainings: by likelihood, then the two steps, refined for as
-        many steps as the time left allows.
+        """Choose the next of two long training runs: by likelihood, then the two steps, refined for
+        as many steps as the time left allows.
 
-        Returns None after both. They are not worth their time without a short training that ended
-        near the best score, nor is the second if it would have fewer steps than the short one.
+        Returns None after both. They are not worth their time without a short training run that
+        ended near the best score, nor is the second if it would have fewer steps than the short
+        one.
         """
         state = self.state
         if not self.candidates or not self.long_trainings:

@@ -3,7 +3,7 @@
 
 Each counterexample adds a row and a column to a block of the Hankel matrix, and a state to the
 hypothesis. This is Angluin's observation table (1987), with weights in place of yes and no: its
-upper rows are the states, and its lower ones, a symbol longer, say where the arrows go.
+upper rows are the states, and its lower ones, a symbol longer, show where the arrows go.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Asked:
     stages : tuple of Stage
         The last one has no counterexample, unless rounding hides what is left.
     num_questions : int
-        For how many strings the learner asked.
+        The number of strings for which the learner asked.
     """
 
     target: WFA

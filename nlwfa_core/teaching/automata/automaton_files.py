@@ -31,7 +31,7 @@ from ...sources.pautomac import read_pautomac_model
 from ...sources.string_files import clean, first_rows
 from .draft import MAX_STATES, Draft, read_draft
 
-# of a file, and of what a zip archive holds: an automaton that can be drawn takes 100 kB
+# the size of a file, and of what a zip archive holds: an automaton that can be drawn takes 100 kB
 MAX_BYTES = 4 * 2**20
 MAX_ENTRIES = 200  # files in a zip archive
 LINES = re.compile(r"^\s*(symbols|state|arrow)\s", re.MULTILINE)

@@ -70,7 +70,7 @@ def weight_of(text: str) -> float:
     try:
         # also with an exponent of three digits
         value = float(text) if "_" not in text else read_number(text)
-    except ValueError:  # which RecipeError is, too
+    except ValueError:  # RecipeError is a ValueError
         value = read_number(text)
     if not abs(value) <= LARGEST_WEIGHT:
         raise RecipeError(

@@ -23,8 +23,8 @@ BY_SEED = "random"  # the example that needs a seed
 
 @dataclass(frozen=True)
 class Example:
-    """An automaton to begin with: a title, and a function from a seed, which all but BY_SEED
-    ignore, to its draft.
+    """An automaton to begin with: a title, and a function that takes a seed and returns the
+    automaton's draft. All examples but BY_SEED ignore the seed.
     """
 
     title: str

@@ -95,9 +95,9 @@ class Mass:
 def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
     """Find out whether an automaton is a probability distribution.
 
-    Whether a weight is negative is decided by trying strings, unless no entry is negative: no
-    algorithm decides it for all automata (the problem is undecidable, as that of a threshold is for
-    probabilistic automata: Paz 1971).
+    Whether a weight is negative is decided by trying strings, unless no entry is negative, because
+    no algorithm decides it for all automata (the problem is undecidable, as that of a threshold is
+    for probabilistic automata: Paz 1971).
 
     `names`: the names of the states.
     """

@@ -41,7 +41,7 @@ MAX_LENGTH = 500  # symbols of a drawn string
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file for the lab's shelf of uploads: its title, and its content."""
+    """A file for the lab's store of uploads: its title, and its content."""
 
     title: str
     data: bytes
@@ -103,7 +103,7 @@ def source_recipe(
 ) -> DataRecipe:
     """Make the data recipe of such files.
 
-    `recipe`: whose other fields stay. `hashes`: field -> SHA-256 of its file.
+    `recipe`: the one whose other fields stay. `hashes`: field -> SHA-256 of its file.
     """
     return recipe.changed(
         **(dict.fromkeys(UPLOADS, "") | hashes),
@@ -131,7 +131,7 @@ class LearningCurve:
     # (num_sizes, num_seeds): Σ |f̂(x) − f(x)| over the strings that are compared
     errors: FloatArray
     rank: int  # the rank that was learned: the smallest number of states of f
-    longest: int  # all strings of up to so many symbols are compared
+    longest: int  # all strings of up to this many symbols are compared
     compared_mass: float  # Σ f(x) over these
 
 

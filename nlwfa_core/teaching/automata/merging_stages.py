@@ -1,7 +1,7 @@
 """State merging, choice by choice: what the Build page shows of `learning.merging`.
 
 The prefix tree of a sample is an automaton that repeats the sample. From its root on, each further
-node is compared with the states that there are: it is merged into the one that it is most like, or
+node is compared with the existing states: it is merged into the one that it is most like, or
 becomes a state.
 """
 
@@ -26,7 +26,7 @@ MOST_CHOICES = 60
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """All choices of a merging, and what it comes to.
+    """All choices in a run of state merging, and its result.
 
     Attributes
     ----------
@@ -71,15 +71,16 @@ class Stages:
         candidate = write(self.candidate(number))
         if choice.into is None:
             like = "λ" if len(choice.states) == 1 else "any state"
-            return f"{candidate} is not followed like {like}: it becomes a state."
+            return f"{candidate} does not continue like {like}: it becomes a state."
         into = write(self.states(number)[choice.into])
         if choice.gains[choice.into] >= 0:
-            return f"{candidate} is followed like {into}: it is merged into that state."
+            return f"{candidate} continues like {into}: it is merged into that state."
         return f"{candidate} is too rare to become a state: it is merged into {into}, the nearest."
 
     def dot(self, number: int, dark: bool = False) -> str:
         """Write the automaton before a choice for Graphviz: states, and candidates with a dashed
-        line, the one of this choice in colour. An arrow says how many strings take it.
+        line, the one of this choice in colour. The label of an arrow has the number of strings that
+        take it.
         """
         choice = self.choices[number]
         ink, paper, accent = inks(dark)

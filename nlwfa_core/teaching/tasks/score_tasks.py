@@ -157,7 +157,7 @@ def fair_difference(rng: Random) -> dict[str, str]:
     linear = rng.randint(44, 52)
     gain = rng.randint(4, 9)
     ahead = rng.randint(1, 4)
-    # likelihood helps the nonlinear model, too
+    # likelihood also helps the nonlinear model
     nonlinear = linear - rng.randint(3, min(7, gain + ahead - 1))
     likely = [linear - gain, linear - gain - ahead]
     rates = [Fraction(rate, 100) for rate in (linear, likely[0], nonlinear, likely[1])]

@@ -246,6 +246,6 @@ def test_warnings_and_unfinished_trainings_are_counted_at_the_end(run: Run, fold
         base=SMALL["base"] | {"learning": learning},
     )
     code, _, err = run("sweep", sweep, "--out", folder / "home")
-    assert code == 0 and "2 runs: the training is not finished: see the column training of" in err
+    assert code == 0 and "2 runs: the training is not finished; see the column training of" in err
     assert "4 runs: 1 of 2 test strings use symbols that no training string has: bird." in err
     assert "SP, k = 1, string statistic, all strings: WER" in err

@@ -437,7 +437,7 @@ def test_where_the_truth_is_known_symbols_stay_as_they_are(
 
 def test_a_symbol_for_the_unknown_that_strings_have_is_told(shelf: FileShelf) -> None:
     data = upload(shelf, b"a?\na?\nb\n" * 9 + b"x\n", unseen="symbol", unknown="?")
-    assert "The training strings have '?' already: other symbols are read as it, too." in data.notes
+    assert "The training strings have '?' already: other symbols are also read as it." in data.notes
 
 
 def test_notes_count_strings_as_drawn() -> None:

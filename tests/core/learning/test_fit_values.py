@@ -116,8 +116,8 @@ def test_messages_name_the_symbols() -> None:
     assert map_messages(known, 2, Alphabet(tuple("abcdefgh"))) == [
         "No pair of rows with enough known values shows where a, b, c, d, e, … leads: its "
         "map is zero.",
-        "Fewer pairs of rows with enough known values than the model's 2 states show where g "
-        "leads.",
+        "The pairs of rows with enough known values that show where g leads are fewer than the "
+        "model's 2 states.",
     ]
 
 

@@ -660,7 +660,7 @@ def test_recipes_of_em_are_checked() -> None:
     ):
         EMRecipe("HMM", 3, "split")
     with pytest.raises(
-        RecipeError, match="the recipe has 2 iterations on all strings: pass them, too"
+        RecipeError, match="the recipe has 2 iterations on all strings: also pass these strings"
     ):
         fit_em(EMRecipe("PFA", 2, iterations=1, iterations_on_all=2), TRAIN)
 

@@ -261,7 +261,7 @@ def test_json_is_read_by_one_rule(data: bytes, message: str) -> None:
     ("text", "note"),
     [
         ("café au lait\ncafe\u0301 noir\n", "Symbols that look alike"),
-        ("\u00e9a\ne\u0301a\n", "Accents are symbols of their own (U+0301), but é is one, too"),
+        ("\u00e9a\ne\u0301a\n", "Accents are symbols of their own (U+0301), but é is also one"),
         (
             "a\u0308b\nba\u0308\n",
             "Accents are symbols of their own (U+0308): save the file with composed letters",

@@ -76,7 +76,7 @@ def test_an_abbadingo_file_has_labels() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"2 2\n1 1 0\n", "line 1: the first line says 2 strings; the file has 1"),
+        (b"2 2\n1 1 0\n", "line 1: the first line promises 2 strings; the file has 1"),
         (
             b"1 2\n1 2 0\n",
             "line 2: the second number must be the string's length; got 2 for 1 symbols",

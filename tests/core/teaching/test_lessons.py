@@ -464,7 +464,7 @@ def test_numbers_of_the_first_lesson() -> None:
 def test_numbers_of_the_lesson_on_rank() -> None:
     lesson = LESSONS["rank"]
     first, second, third, fourth = singular_values(4, source="tomita", grammar=6)
-    said(lesson, 1, f"They are {first:.3f}, {second:.3f} and {third:.3f}, then {fourth:.3f}")
+    said(lesson, 1, f"The values are {first:.3f}, {second:.3f} and {third:.3f}, then {fourth:.3f}")
     recipe = with_fields(START, {"source": "tomita", "grammar": 6})
     hankel = build_hankel(load_data(recipe.data).train, recipe.hankel)
     left = hankel.block @ truncated_svd(weighted_block(hankel), 3).right
@@ -473,7 +473,7 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     said(
         lesson,
         1,
-        f"The other {error**2:.2%} are chance".replace("%", " %"),
+        f"The other {error**2:.2%} is chance".replace("%", " %"),
         f"{{{error**2:.4f}}} = {error:.3f}$",
     )
     # the line gives nothing away: it stands behind the last of the bars
@@ -488,16 +488,18 @@ def test_numbers_of_the_lesson_on_rank() -> None:
         lesson,
         3,
         "They are {:.3f}, {:.3f} and {:.3f}, then {:.3f}, {:.3f}, {:.3f}".format(*falling),
-        f"far above the {fourth:.3f} that chance made before",
+        f"far above the {fourth:.3f} that chance produced before",
     )
     depths = depths_of_singular_values(6)
-    said(lesson, 3, f"the depths {', '.join(map(str, depths[:-1]))} and {depths[-1]}")
+    said(
+        lesson, 3, f"depths of these blocks are {', '.join(map(str, depths[:-1]))} and {depths[-1]}"
+    )
     assert sorted(depths[:3]) == [0, 0, 1]
     scores = result(learner="SP", rank=3).scores
     said(
         lesson,
         4,
-        f"gives {scores.num_zero} of the 250 test strings the weight 0: every one that is "
+        f"gives {scores.num_zero} of the 250 test strings the weight 0: all that are "
         "deeper than `[]`",
     )
     said(
@@ -534,7 +536,8 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     said(
         lesson,
         6,
-        f"{whole.scores.num_zero} test strings get 0, and only {fifty.scores.num_zero} at rank 50",
+        f"{whole.scores.num_zero} test strings get the weight 0, compared with only "
+        f"{fifty.scores.num_zero} at rank 50",
     )
     data = load_data(START.data)
     impossible = [
@@ -552,8 +555,8 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     said(
         lesson,
         7,
-        f"From rank 10 {rates[0]} it improves to rank 15 {rates[1]}, and at rank 50 {rates[2]} it "
-        "is worse again",
+        f"The rate improves from rank 10 {rates[0]} to rank 15 {rates[1]}, and at rank 50 "
+        f"{rates[2]} it is worse again",
     )
 
 
@@ -640,7 +643,11 @@ def test_numbers_of_the_race_over_depth() -> None:
     assert six[3] == 0
     assert weights_by_depth(**LINEAR, rank=20)[6:] == [0, 0]
     assert [depth_reached(**NONLINEAR, rank=rank) for rank in (1, 2)] == [0, 8]
-    said(lesson, 1, "From three on its dots stand still, because it leaves further states unused")
+    said(
+        lesson,
+        1,
+        "From three states on its dots do not move, because it leaves further states unused",
+    )
     few = weights_by_depth(**NONLINEAR, rank=3)
     for rank in range(4, 9):
         assert weights_by_depth(**NONLINEAR, rank=rank) == pytest.approx(few, rel=0.02), rank
@@ -665,7 +672,11 @@ def test_numbers_of_the_two_walks() -> None:
     exact = load_data(START.data).true_model
     assert exact is not None
     expected, truth = (model.next((0, 0, 0))["]"] for model in (nonlinear, exact))
-    said(lesson, 2, f"After `[[[` it expects `]` with {expected:.2f}; the truth is {truth:.1f}")
+    said(
+        lesson,
+        2,
+        f"After `[[[` it expects `]` with probability {expected:.2f}; the truth is {truth:.1f}",
+    )
     places = prefix_states(nonlinear, opened)
     steps = np.linalg.norm(np.diff(places, axis=0), axis=1)
     assert (np.diff(steps) < 0).all()  # depths lie closer and closer together
@@ -674,7 +685,7 @@ def test_numbers_of_the_two_walks() -> None:
     gaps = directions(prefix_states(nonlinear, closed))[:, None] - directions(places[1:])
     assert np.linalg.norm(gaps, axis=2).argmin(axis=1).tolist() == [0, 1, 2]
     last = weights_by_depth(**NONLINEAR, rank=3)[-1] / exact_brackets(8)
-    said(lesson, 2, f"at depth 8 its weight is {last:.1f} of the truth")
+    said(lesson, 2, f"at depth 8 its weight is {last:.1f} times the truth")
 
 
 def test_numbers_of_the_linear_states_that_catch_up() -> None:
@@ -686,8 +697,8 @@ def test_numbers_of_the_linear_states_that_catch_up() -> None:
     apart_curved = curved.total_variation
     assert f"{apart[10]:.3f}" == f"{apart_curved:.3f}"
     said(lesson, 3, f"are level with three nonlinear ones: {apart_curved:.3f} each")
-    said(lesson, 3, f"Twenty have {apart[20]:.3f}.")
-    said(lesson, 3, f"twenty still have {rates[20]:.3f} against {curved.wer:.3f}")
+    said(lesson, 3, f"Twenty linear states have {apart[20]:.3f}.")
+    said(lesson, 3, f"they still have {rates[20]:.3f} against {curved.wer:.3f}")
     exact = load_data(START.data).true_model
     assert exact is not None
     perfect = evaluate(exact, load_data(START.data).test).wer
@@ -739,13 +750,13 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     said(
         lesson,
         4,
-        "Ten states, from H, are level: 0.021 each",
-        "with ten states from H, though it goes one level deeper.",
+        "From H, ten states are level: 0.021.",
+        "with ten states from H, though it reaches one level deeper.",
     )
     assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
     said(lesson, 4, f"| by likelihood | {line:.3f} (PFA) | {curve:.3f} |")
     said(lesson, 4, f"| from H | {matrices:.3f} (SP) | {paper:.3f} |")
-    said(lesson, 4, f"the PFA's {line:.3f} is level with the nonlinear {paper:.3f}")
+    said(lesson, 4, f"the PFA's {line:.3f} is level with the curve's {paper:.3f}")
     assert max(line, paper) * (1 - LEVEL) < min(line, paper)
     assert min(weights_by_depth(**BY_LIKELIHOOD, rank=3)) > 0
     assert weights_by_depth(**LINEAR, rank=3)[-1] == 0 not in weights_by_depth(**PAPER, rank=3)
@@ -754,19 +765,21 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     assert f"it has {curve:.3f}, and the PFA {line:.3f}." in reasons[0]
     assert f"it has {paper:.3f}, and SP {matrices:.3f}." in reasons[1]
     rates = [score("wer", **BY_LIKELIHOOD, rank=20), score("wer", **NONLINEAR, rank=3)]
-    level = "one with twenty is level in WER with three nonlinear states by likelihood"
+    level = "one with twenty is level with three nonlinear states by likelihood"
     said(lesson, 4, f"{level}, {rates[0]:.3f} against {rates[1]:.3f}")
     assert rates[1] < rates[0] < rates[1] * (1 + LEVEL)
     tens = [score("wer", **fields, rank=10) for fields in (BY_LIKELIHOOD, PAPER)]
     said(
-        lesson, 4, "has a better WER than these nonlinear ones, {:.3f} against {:.3f}".format(*tens)
+        lesson, 4, "has a better WER than the nonlinear model, {:.3f} against {:.3f}".format(*tens)
     )
     assert tens[0] < tens[1]
     counts = [
         num_parameters(result(**fields, rank=rank).model)
         for fields, rank in ((NONLINEAR, 3), (BY_LIKELIHOOD, 3), (LINEAR, 3), (LINEAR, 10))
     ]
-    numbers = "three nonlinear states have {} weights, a PFA's {}, SP's {}. (SP with ten has {},"
+    numbers = (
+        "three nonlinear states have {} weights, a PFA has {}, and SP {}. (SP with ten has {},"
+    )
     said(lesson, 4, numbers.format(*counts), "and is behind in WER.)")
     assert score("wer", **LINEAR, rank=10) * (1 - LEVEL) > score("wer", **NONLINEAR, rank=3)
     said(lesson, 4, f"has {FRESH} random starts", f"a PFA {PFA_STARTS}.")
@@ -774,7 +787,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     leap, *others = (
         score("total_variation", **PAPER, rank=11, learning_seed=seed) for seed in range(3)
     )
-    said(lesson, 4, f"Eleven nonlinear states from H leap to a TV of {leap:.3f}")
+    said(lesson, 4, f"With eleven nonlinear states from H, TV leaps to {leap:.3f}")
     said(lesson, 4, "two other seeds have {:.3f} and {:.3f}".format(*others))
     # the weights that are furthest off belong to rare strings outside H
     data = load_data(START.data)
@@ -818,7 +831,7 @@ def test_numbers_of_the_lesson_on_the_square() -> None:
         lesson,
         5,
         f"SP with two states (KL {two.kl:.3f})",
-        f"KL {unfinished:.2f}, seven times as far off as SP",
+        f"KL is {unfinished:.2f}, seven times that of SP",
     )
     assert 6.5 < unfinished / two.kl < 7.5
 
@@ -831,9 +844,9 @@ def test_numbers_of_the_lesson_on_convergence() -> None:
         for epochs in (100, 1000, 10_000)
     ]
     short, longer, longest = (run.scores for run in runs)
-    said(lesson, 0, f"{linear.wer:.3f} for SP, {short.wer:.2f} for both.non")
+    said(lesson, 0, f"SP has {linear.wer:.3f}, and both.non {short.wer:.2f}")
     said(lesson, 1, f"falls from {short.log2_pauto:.2f} to {longer.log2_pauto:.2f}")
-    said(lesson, 1, f"does not get better at all: {longer.wer:.2f}")
+    said(lesson, 1, f"does not get better at all: it is {longer.wer:.2f}")
     losses = [float(run.report.logs[1].losses.min()) for run in runs]
     assert 27 < losses[0] / losses[1] < 33  # a thirtieth
     said(lesson, 2, f"{longest.wer:.3f} against {linear.wer:.3f}, and the intervals overlap")
@@ -956,15 +969,15 @@ def test_numbers_of_the_lesson_on_kinds_of_models() -> None:
         lesson,
         1,
         f"{listed('hmm', 'HMM', 'PFA', '5-gram', 'PDFA', 'SP', 'both.non')}; the machine "
-        f"itself {itself['hmm']}",
+        f"itself has {itself['hmm']}",
     )
     said(
         lesson,
         2,
         f"{listed('pfa', 'PFA', 'HMM', '5-gram', 'both.non', 'PDFA', 'SP')}; the machine "
-        f"itself {itself['pfa']}",
+        f"itself has {itself['pfa']}",
     )
-    said(lesson, 3, f"PDFA {wer['pdfa']['PDFA']:.3f} (the machine itself: {itself['pdfa']})")
+    said(lesson, 3, f"PDFA {wer['pdfa']['PDFA']:.3f} (the machine itself has {itself['pdfa']})")
     said(
         lesson,
         3,

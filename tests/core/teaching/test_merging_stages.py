@@ -56,9 +56,9 @@ def test_a_gain_is_the_penalty_of_what_is_saved_minus_the_loss() -> None:
 def test_what_was_chosen_is_said_and_drawn() -> None:
     stages = merging_stages(TRAIN, 8)
     sentences = [stages.sentence(number) for number in range(len(stages.choices))]
-    assert sentences[0] == "1 is not followed like λ: it becomes a state."
-    assert sentences[1] == "0 is not followed like any state: it becomes a state."
-    assert sentences[2] == "11 is followed like 0: it is merged into that state."
+    assert sentences[0] == "1 does not continue like λ: it becomes a state."
+    assert sentences[1] == "0 does not continue like any state: it becomes a state."
+    assert sentences[2] == "11 continues like 0: it is merged into that state."
     table = stages.table(2)
     assert table["state"] == ["λ", "1", "0"]
     assert table["the candidate is"] == ["", "", "merged into it"]
@@ -69,7 +69,7 @@ def test_what_was_chosen_is_said_and_drawn() -> None:
 
 def test_a_rare_node_is_merged_even_if_it_is_unlike_all_states() -> None:
     stages = merging_stages(as_sample(["a"] * 50 + ["", "aa"]), 1)
-    assert "too rare" in stages.sentence(0) or "is followed like" in stages.sentence(0)
+    assert "too rare" in stages.sentence(0) or "continues like" in stages.sentence(0)
     assert len(stages.choices) <= MOST_CHOICES
 
 
