@@ -295,6 +295,14 @@ class Explore {
     this.start(learner, this.material.untrained(learner, rankOf(learner, this.state)));
   }
 
+  // Shows the linear model that is trained as the network is, and has it trained.
+  trainAlike() {
+    const { material } = this;
+    const linear = this.otherLinear;
+    this.choose({ linear });
+    if (!material.entry(linear, rankOf(linear, this.state)) && material.canTrain(linear)) this.train(linear);
+  }
+
   // Has networks of other seeds trained.
   repeat() {
     const { material, state } = this;
@@ -684,7 +692,7 @@ class Explore {
       button.addEventListener("click", () => this.tell(button.dataset.open));
     }
     on(".settings", "click", () => this.toggleSettings());
-    on(".alike button", "click", () => this.choose({ linear: this.otherLinear }));
+    on(".alike button", "click", () => this.trainAlike());
     on(".seeds .repeat", "click", () => this.repeat());
     on(".seeds .quit", "click", () => this.cancel(seedsOf(this.state.learner)));
     on(
@@ -898,7 +906,7 @@ class Explore {
       line.append(mark, text);
       return line;
     });
-    this.find("[data-room=predict]").textContent = isNested ? "How deep does it reach?" : "How far does it reach?";
+    this.find("[data-room=predict]").textContent = isNested ? "How deep does it reach?" : "Which strings are right?";
     this.find(".within").hidden = !truth.some((value) => value > 0);
     lines[0].append(html("span", material.truth.name, "band bar"));
     lines[1].append(html("span", "□ below 0", "band"));
@@ -1053,18 +1061,20 @@ class Explore {
     const told = this.lanes
       .filter(({ isCopy }) => !isCopy)
       .map(({ learner, isLower }) => {
-        const rank = enoughStates(ranks.map((one) => value(learner, one)), state.score);
-        const item = html("b", `${rank} ${isLower ? "nonlinear" : "linear"}`);
+        const scores = ranks.map((one) => value(learner, one));
+        const rank = enoughStates(scores, state.score);
+        // the best of those that there are; with more states, the score may fall further
+        const isLast = rank > 1 && !scores.slice(rank).some(finite);
+        const item = html("b", `${isLast ? "≥ " : ""}${rank} ${isLower ? "nonlinear" : "linear"}`);
         item.style.color = this.colour(COLOURS[learner]);
         return rank && item;
       })
       .filter(Boolean);
     const row = this.find(".enough");
     row.hidden = Boolean(this.scene) || !told.length;
-    row.replaceChildren("enough: ", ...told.flatMap((item, n) => (n ? [", ", item] : [item])));
-    row.title = `The fewest states whose score is level with the best of all ranks here: within ${
-      state.score === SCORE.bits ? `${LEVEL_BITS} bits` : percent(LEVEL)
-    }`;
+    const near = state.score === SCORE.bits ? `${LEVEL_BITS} bits` : percent(LEVEL);
+    row.replaceChildren(`within ${near} of its own best: `, ...told.flatMap((item, n) => (n ? [", ", item] : [item])));
+    row.title = `The fewest states of each model whose score is within ${near} of the model's best of all ranks here`;
   }
 
   drawRanks() {

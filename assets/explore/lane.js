@@ -202,7 +202,8 @@ class Lane {
     this.root.classList.toggle("same", this.isCopy);
     this.root.classList.toggle("unfinished", isStandIn);
     const going = lane && this.explore.told[learner]?.text; // otherwise it stands in the lane
-    const size = this.explore.isUnlinked ? `${states(this.rank)} · ` : "";
+    const isPartly = entry?.used < this.rank; // a state that was not worth its weights is always 0
+    const size = isPartly ? `${entry.used} of ${states(this.rank)} in use · ` : this.explore.isUnlinked ? `${states(this.rank)} · ` : "";
     this.sub.textContent = this.isCopy
       ? "no curve: the model above, again"
       : isStandIn
@@ -323,7 +324,7 @@ class Lane {
       this.captions[1].textContent = lost ? `PCA ${share}; ${lost}: no state left` : `PCA: ${share} of the variance`;
       this.captions[1].title = `${why}First two principal components: ${share} of the variance of the states`;
     } else {
-      this.captions[1].textContent = lost ? `${lost} have no state left` : "One dot for each beginning";
+      this.captions[1].textContent = lost ? `${lost} have no state left` : "A dot for each beginning";
       this.captions[1].title = `${why}A dot is the state after a beginning`;
     }
     this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);

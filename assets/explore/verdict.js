@@ -159,13 +159,14 @@ function outcomeOf(linear, own, which, margin) {
 const levelOf = (a, b, which) => (which === SCORE.bits ? LEVEL_BITS : LEVEL * Math.max(a, b));
 const isLevel = (a, b, which, margin) => Math.abs(a - b) <= Math.max(levelOf(a, b, which), margin);
 
-// The fewest states whose score is level with the best of all ranks: of scores by rank, null where there
-// is none. null if no score is finite.
+// The fewest states whose score is near the best of all ranks: of scores by rank, null where there is
+// none. null if no score is finite.
 function enoughStates(scores, which) {
   const known = scores.filter(finite);
   if (!known.length) return null;
   const best = Math.min(...known);
-  return 1 + scores.findIndex((own) => finite(own) && isLevel(own, best, which, 0));
+  const most = best + (which === SCORE.bits ? LEVEL_BITS : LEVEL * best);
+  return 1 + scores.findIndex((own) => finite(own) && own <= most);
 }
 
 // How the two models are named in a sentence, and whether its verb is plural.
@@ -203,6 +204,7 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
     if (isDeeper) return isUnequal ? `${level}, and ${isMany ? "go" : "goes"} deeper` : `${level}, but ${goes}`;
     return level + (isLike && !isUnequal ? ": the curve buys nothing" : ""); // otherwise the objective may do so
   }
+  if (sure.isFew && !isDistance) return `${start}too few test strings for a verdict`;
   const begin = isUnequal ? "" : start;
   const less = lessOf(a, b, which);
   if (ratio < 1) return begin + gain(nonlinearSide, linearSide, less, which) + curveAlone(alike, b, which);

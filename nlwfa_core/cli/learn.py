@@ -308,7 +308,11 @@ def _fit_recipe(
             learned = fitting.fit(train, learning, validation=validation, report=report)
         seconds = {"learning": perf_counter() - started}
     times = {"reading": reading, **seconds, "total": reading + perf_counter() - started}
-    return learned, fit_summary(train, hankel, learned.report, times, peak_memory()), notes
+    return (
+        learned,
+        fit_summary(train, hankel, learned.model, learned.report, times, peak_memory()),
+        notes,
+    )
 
 
 def learning_recipe(

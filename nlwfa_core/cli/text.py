@@ -21,6 +21,7 @@ from ..metrics.next_symbols import likeliest
 from ..metrics.score_table import CRITERIA, SCORE_OF, SCORES, Scores
 from ..metrics.tables import Numbers
 from ..models.model import SMALLEST_NORMAL, next_distributions
+from ..models.nlwfa import NLWFA
 
 if TYPE_CHECKING:
     from ..experiment.cross_validation import CrossValidation
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..metrics.intervals import StringScores
     from ..metrics.ranking import RankingScore
     from ..metrics.tables import Table
+    from ..models.model import Model
     from ..search.candidates import SearchResult
     from ..search.rank_selection import RankSelection
     from ..strings.sample import Sample
@@ -137,14 +139,17 @@ def weight_lines(weights: FloatArray, exponents: IntArray) -> tuple[list[str], t
 def fit_summary(
     sample: Sample,
     hankel: HankelMatrix | None,
+    model: Model,
     report: FitReport,
     seconds: dict[str, float],
     memory: str,
 ) -> str:
     """Describe a fit: learner, strings, matrix if there is one, time, losses and memory."""
+    used = model.num_used_states if isinstance(model, NLWFA) else report.num_states
+    unused = f", {used} of them in use" if used < report.num_states else ""
     lines = {
         "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
-        "states": f"{report.num_states} (requested rank {report.rank})",
+        "states": f"{report.num_states} (requested rank {report.rank}){unused}",
         "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; "
         f"{plural(sample.num_symbols, 'symbol')}",
     }

@@ -566,6 +566,7 @@ def _trained(result: Result) -> dict[str, Any]:
         "why": why,
         "scores": _scores(result.scores),
         "training": result.report.training,
+        "used": result.model.num_used_states if isinstance(result.model, NLWFA) else None,
         "starts": learning.number_of_starts if isinstance(learning, PFA) else None,
         "curves": [_curve(log) for log in result.report.logs],
     }

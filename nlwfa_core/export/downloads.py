@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -110,25 +110,33 @@ def data_files(data: Data) -> dict[str, bytes]:
 
 
 def score_file(
-    result: Result, data: Data, hankel: HankelMatrix | None, references: Mapping[str, Scores]
+    result: Result,
+    data: Data,
+    hankel: HankelMatrix | None,
+    references: Mapping[str, Scores],
+    others: Sequence[Result] = (),
 ) -> bytes:
-    """Write the scores of a run, of SP of its rank if the matrix allows it, and of references as
-    CSV.
+    """Write the scores of a run, of SP of its rank if the matrix allows it, of other runs, and of
+    references as CSV.
     """
     rows = {result.recipe.title: result.scores}
     linear = linear_of_rank(result, hankel)
     if linear is not None:
         rows[run_title("SP", result.recipe.learning.rank)] = evaluate(linear, data.test)
+    rows |= {one.recipe.title: one.scores for one in others}
     return scores_csv(rows | dict(references))
 
 
-def figure_files(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, bytes]:
+def figure_files(
+    result: Result, data: Data, hankel: HankelMatrix | None, others: Sequence[Result] = ()
+) -> dict[str, bytes]:
     """Draw a run's Hankel matrix and its singular values (if there is a matrix), the weights of
-    ever deeper strings, and its loss curves (if there was training), each as PDF, SVG and PNG.
+    ever deeper strings (also those of `others`), and its loss curves (if there was training), each
+    as PDF, SVG and PNG.
     """
     return {
         f"{name}.{suffix}": content
-        for name, figure in run_figures(result, data, hankel).items()
+        for name, figure in run_figures(result, data, hankel, others).items()
         for suffix, content in figure.files(FORMATS).items()
     }
 

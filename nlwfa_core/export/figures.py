@@ -41,13 +41,15 @@ class RunFigure:
         return plot.render(self.drawing, formats, title=self.title)
 
 
-def run_figures(result: Result, data: Data, hankel: HankelMatrix | None) -> dict[str, RunFigure]:
+def run_figures(
+    result: Result, data: Data, hankel: HankelMatrix | None, others: Sequence[Result] = ()
+) -> dict[str, RunFigure]:
     """List the figures of a run by name: "hankel" and "singular-values" if there is a matrix,
     "weights", and one for each measure of loss, such as "relative-loss", if there was training.
 
     The rank and the linear model's loss are marked if the model was learned from the matrix. Next
     to the weights of a nonlinear model are those of SP of the same rank, if there is a matrix of
-    whole strings.
+    whole strings, and those of `others`.
     """
     learning = result.recipe.learning
     linear = None
@@ -66,7 +68,7 @@ def run_figures(result: Result, data: Data, hankel: HankelMatrix | None) -> dict
             linear = linear_loss(hankel, learning.rank)
     strings = "[ⁿ]ⁿ, n brackets deep" if is_bracketed(data.alphabet) else STRINGS
     figures["weights"] = RunFigure(
-        f"Weights of {strings}; ×: exactly 0", partial(_draw_weights, result, data, hankel)
+        f"Weights of {strings}; ×: exactly 0", partial(_draw_weights, result, data, hankel, others)
     )
     for measure in dict.fromkeys(log.measure for log in result.report.logs):
         figures[measure.replace(" ", "-")] = RunFigure(
@@ -88,13 +90,20 @@ def linear_of_rank(result: Result, hankel: HankelMatrix | None) -> LearnedModel 
     return None
 
 
-def _draw_weights(result: Result, data: Data, hankel: HankelMatrix | None, figure: Any) -> None:
+def _draw_weights(
+    result: Result,
+    data: Data,
+    hankel: HankelMatrix | None,
+    others: Sequence[Result],
+    figure: Any,
+) -> None:
     learning = result.recipe.learning
     words = ladder_words(data)
     models = {}
     linear = None if isinstance(result.model, WFA) else linear_of_rank(result, hankel)
     if linear is not None:
         models["SP"] = linear
+    models |= {one.recipe.learning.learner: one.model for one in others}
     models[learning.learner] = result.model
     is_nested = is_bracketed(data.alphabet)
     labels = list(map(str, range(1, len(words) + 1)))

@@ -45,7 +45,8 @@ def files_of(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, 
     linear : mapping
         Rank -> the scores of SP.
     results : mapping
-        Learner -> rank -> the results of its seeds. All networks have the same objective.
+        Learner -> rank -> the results of its seeds: first the one on the line; circles show the
+        others. All networks have the same objective.
     """
     scores = {"SP": {rank: [one] for rank, one in linear.items()}}
     for learner, by_rank in results.items():
@@ -67,7 +68,7 @@ def files_of(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, 
 
 
 def _heading(results: ResultsByRank) -> str:
-    """Return how the networks were trained and, if there are bands, what they show."""
+    """Return how the networks were trained and, if there are circles, what they show."""
     options = [
         same[0].recipe.learning.fields()
         for by_rank in results.values()
@@ -76,7 +77,7 @@ def _heading(results: ResultsByRank) -> str:
     way = next((each["objective"] for each in options if "objective" in each), None)
     seeds = max((len(same) for by_rank in results.values() for same in by_rank.values()), default=0)
     lines = [f"networks trained {WAYS[way]}"] if way else []
-    return "\n".join([*lines, "bands: 95% over seeds"] if seeds > 1 else lines)
+    return "\n".join([*lines, "circles: other seeds"] if seeds > 1 else lines)
 
 
 def _curves(
@@ -93,9 +94,25 @@ def _curves(
     return curves
 
 
-def _draw(figure: Any, curves: plot.Scores, title: str, heading: str) -> None:
+def _draw(
+    figure: Any, curves: Mapping[str, Mapping[int, Sequence[float]]], title: str, heading: str
+) -> None:
     label = title.split(" over ")[0]  # the longest is wider than the axis is high
-    axes = plot.curves(curves, figure.subplots(), y_label=label)
+    first = {
+        name: {rank: values[0] for rank, values in by_rank.items()}
+        for name, by_rank in curves.items()
+    }
+    axes = plot.curves(first, figure.subplots(), y_label=label)
+    colours = {line.get_label(): line.get_color() for line in axes.lines}
+    for name, by_rank in curves.items():
+        others = [
+            (rank, value)
+            for rank, values in by_rank.items()
+            for value in values[1:]
+            if math.isfinite(value)
+        ]
+        ranks, values = zip(*others, strict=True) if others else ((), ())
+        axes.scatter(ranks, values, s=24, facecolors="none", edgecolors=colours[name])
     axes.set_title(heading, fontsize="small", loc="left")
 
 

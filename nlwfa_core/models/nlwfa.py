@@ -133,6 +133,14 @@ class NLWFA(Methods):
         return len(self.initial)
 
     @property
+    def num_used_states(self) -> int:
+        """Return the number of states that are not 0 after every prefix because all weights into
+        them are 0.
+        """
+        is_reached = (self.transitions[-1] != 0).any(axis=(0, 1))
+        return int(np.count_nonzero((self.initial != 0) | is_reached))
+
+    @property
     def num_maps(self) -> int:
         return int(self.transitions[0].shape[0])
 

@@ -31,11 +31,12 @@ from nlwfa_core.files import zipped
 from nlwfa_core.hankel.estimate import build_hankel
 from nlwfa_core.hankel.matrix import HankelMatrix
 from nlwfa_core.hankel.recipe import HankelRecipe
+from nlwfa_core.learning.learners import PFA
 from nlwfa_core.limits import check_at_most
 from nlwfa_core.metrics.score_table import Scores
 from nlwfa_core.models.wfa import WFA
 from pages.shared import class_session, contents, pins, rank_runs, sidebar, uploads
-from pages.shared.context import Context
+from pages.shared.context import Context, run_folders
 from pages.shared.widgets import escape_markdown
 
 MAX_RECIPE_BYTES = 20_000
@@ -87,13 +88,23 @@ class FinishedRun:
             return build_hankel(self.data.train, self.matrix_recipe)
         return None
 
+    def alike(self) -> list[Result]:
+        """Return the PFA of the same rank, if it is trained: for a network trained by likelihood,
+        the linear model with the same objective.
+        """
+        learning = self.result.recipe.learning
+        if learning.fields().get("objective") != "likelihood":
+            return []
+        same = self.runs_by_rank[PFA.name()].get(learning.rank)
+        return [run_folders().result(same[0])] if same else []
+
     def scores(self) -> bytes:
-        return score_file(self.result, self.data, self.matrix(), self.references)
+        return score_file(self.result, self.data, self.matrix(), self.references, self.alike())
 
     def figures(self) -> dict[str, bytes]:
         matrix = self.matrix()
         ranks = rank_files(self.data, matrix, rank_runs.results(self.runs_by_rank))
-        return figure_files(self.result, self.data, matrix) | ranks
+        return figure_files(self.result, self.data, matrix, self.alike()) | ranks
 
     def everything(self) -> bytes:
         recipe = self.result.recipe
@@ -236,8 +247,8 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/table:",
             "Scores",
-            "CSV: scores on the test strings with all digits, with SP of this rank and the "
-            "reference models.",
+            "CSV: scores on the test strings with all digits, with SP of this rank (and PFA, if "
+            "trained) and the reference models.",
             "scores.csv",
             run.scores,
             "text/csv",

@@ -277,7 +277,7 @@ def test_states_stand_on_rings_or_at_their_principal_components(page: Page, lab:
     visit(page, lab, rank=5, source="hmm")
     expect(caption).to_contain_text("of the variance")
     page.get_by_role("button", name="rings", exact=True).click()
-    expect(caption).to_have_text("One dot for each beginning")
+    expect(caption).to_have_text("A dot for each beginning")
 
 
 def test_the_linear_model_has_the_same_switch_and_the_address_remembers_it(
@@ -552,7 +552,9 @@ def test_linear_models_by_likelihood_are_trained_in_the_picture_and_more_of_them
     upper = page.locator(".explore .lane.upper")
     expect(upper).to_contain_text("A PFA with 3 states has not been trained on these strings.")
     expect(verdict(page)).to_have_text("With 3 states, there is no model to draw yet")
-    upper.get_by_role("button", name="Train 1 to 4 states").click()
+    expect(upper.get_by_role("button", name="Train 1 to 4 states")).to_be_visible()
+    visit(page, lab, rank=3, **STRINGS)
+    page.get_by_role("button", name="Train both alike").click()
     expect(upper).to_contain_text(f"best of {PFA_STARTS} starts", timeout=PATIENCE_SECONDS * 1000)
     expect(verdict(page)).to_have_text("With 3 states, the nonlinear model is not trained yet")
     cut(page).press("ArrowRight")

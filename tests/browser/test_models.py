@@ -292,15 +292,22 @@ VERDICTS = [
     ("scores", "enough"),
     [
         ([0.4, 0.2, 0.105, 0.1, 0.3], 3),
+        ([0.4, 0.111, 0.1], 3),  # 11 % above the best
         ([None, "∞", 0.2, 0.1], 4),
         ([0.3], 1),
         ([None, "∞"], None),
     ],
 )
-def test_enough_are_the_fewest_states_that_are_level_with_the_best(
+def test_enough_are_the_fewest_states_that_are_near_the_best(
     script: Page, scores: list[Any], enough: int | None
 ) -> None:
     assert script.evaluate("(scores) => enoughStates(scores, 0)", scores) == enough
+
+
+def test_too_few_test_strings_give_no_verdict(script: Page) -> None:
+    few = {"hasTruth": False, "isFew": True, "tests": 12}
+    found = verdict(script, lane(None, 0.6), lane(None, 0.2), **few)
+    assert found["head"] == "With 4 states, too few test strings for a verdict"
 
 
 def test_what_cant_be_drawn_is_not_called_untrained(script: Page) -> None:

@@ -40,7 +40,13 @@ from nlwfa_core.experiment.datasets import load_data
 from nlwfa_core.experiment.pipeline import prepare
 from nlwfa_core.experiment.results import Result
 from nlwfa_core.export.automaton_formats import openfst, pautomac, weights_json
-from nlwfa_core.export.downloads import data_files, figure_files, model_files, refusals
+from nlwfa_core.export.downloads import (
+    data_files,
+    figure_files,
+    model_files,
+    refusals,
+    score_file,
+)
 from nlwfa_core.export.figures import FORMATS
 from nlwfa_core.export.notebook import notebook
 from nlwfa_core.export.ranks import files_of
@@ -431,6 +437,10 @@ def test_the_figures_of_a_run_are_files_for_papers_and_slides(learned: Result) -
     drawn = figure_files(networks, data, hankel)
     assert "SP, same rank" in drawn["relative-loss.svg"].decode()
     assert all(name in drawn["weights.svg"] for name in (b">truth<", b">SP<", b">both.non<"))
+    pfa = run(SMALL.with_learner("PFA"))
+    assert b">PFA<" in figure_files(networks, data, hankel, [pfa])["weights.svg"]
+    rows = score_file(networks, data, hankel, {}, [pfa]).decode().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ['"both.non', '"SP', '"PFA']
     alone = figure_files(networks, data, None)
     assert "bits-per-symbol.svg" in alone and b">SP<" not in alone["weights.svg"]
     opponent = run(SMALL.with_learner("HMM"))

@@ -226,6 +226,16 @@ def test_layers_that_do_not_fit_are_refused(change: str) -> None:
         NLWFA(**{**parts, **wrong}, nonlinear_transitions=True, nonlinear_termination=True)
 
 
+def test_a_state_with_no_weight_into_it_is_not_used() -> None:
+    model = random_nlwfa(3, 2, seed=0)
+    assert model.num_used_states == 3
+    *first, last = model.transitions
+    alone = last * [1.0, 1.0, 0.0]
+    initial = np.array([1.0, 0.5, 0.0])
+    assert replace(model, initial=initial, transitions=(*first, alone)).num_used_states == 2
+    assert replace(model, transitions=(*first, alone)).num_used_states == 3  # λ has it
+
+
 def test_unknown_symbols_are_refused() -> None:
     with pytest.raises(RecipeError, match="symbol 2 is not in the alphabet of 2 symbols"):
         as_nlwfa(COIN.wfa).weights(Words.of([(2,)]))
