@@ -635,13 +635,14 @@ class Explore {
   }
 
   press() {
-    const { state } = this;
+    const { material, state } = this;
     for (const [bend, on] of Object.entries({
       factorisation: NETWORKS[state.learner]?.[0],
       transitions: NETWORKS[state.learner]?.[1],
     })) {
       this.find(`[data-bend=${bend}]`).setAttribute("aria-checked", Boolean(on));
     }
+    this.find("[data-bend=factorisation]").lastChild.textContent = PLACES[material.objective].bend;
     this.find(".cutbox").classList.toggle("unlinked", this.isUnlinked);
     this.box.classList.toggle("ends", this.plane === "end");
     this.find(".order").textContent = state.order === "state" ? "sort by frequency" : "sort by state";
@@ -1034,7 +1035,7 @@ class Explore {
       .filter((name) => ranks.some((rank) => value(name, rank) !== null))
       .map((name) => {
         const item = html("span", name === "PFA" ? " PFA (dashed)" : ` ${name}`);
-        item.title = MEANS[name];
+        item.title = meansOf(name, material.objective);
         item.style.color = this.colour(COLOURS[name]);
         return item;
       });
@@ -1074,7 +1075,7 @@ class Explore {
     row.hidden = Boolean(this.scene) || !told.length;
     const near = state.score === SCORE.bits ? `${LEVEL_BITS} bits` : percent(LEVEL);
     row.replaceChildren(`within ${near} of its own best: `, ...told.flatMap((item, n) => (n ? [", ", item] : [item])));
-    row.title = `The fewest states of each model whose score is within ${near} of the model's best of all ranks here`;
+    row.title = `For each model, the fewest states with a score within ${near} of its best over all ranks here`;
   }
 
   drawRanks() {

@@ -22,17 +22,32 @@ function shape(name, attributes, text) {
 const three = (value) => (typeof value === "number" ? value.toFixed(3) : (value ?? "–"));
 
 const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.non": [true, true] };
-const DOES = {
-  "fac.non": "a curve in the compression",
-  "tran.non": "a curve in every step",
-  "both.non": "a curve in both",
+// Where fac.non and both.non have a curve, apart from the steps: the way of training decides.
+const PLACES = {
+  hankel: {
+    bend: "how rows are compressed",
+    does: "a curve in the compression",
+    curved: "tanh in the autoencoder that compresses rows of H into states",
+    straight: "matrices that compress rows of H into states",
+  },
+  likelihood: {
+    bend: "how predictions are read",
+    does: "a curve in the predictions",
+    curved: "tanh between a state and what it predicts",
+    straight: "a matrix between a state and what it predicts",
+  },
 };
-const MEANS = {
-  SP: "SP: spectral learning. Its states are the directions of H's largest singular values",
-  PFA: "PFA: a probabilistic finite automaton, trained by expectation maximisation (EM)",
-  "fac.non": "tanh in the autoencoder that compresses rows of H into states, and matrices that step from state to state",
-  "tran.non": "matrices that compress rows of H into states, and tanh in each symbol's network, which steps from state to state",
-  "both.non": "tanh in the autoencoder that compresses rows of H into states, and in each symbol's network, which steps from state to state",
+const doesOf = (network, objective) =>
+  ({ "fac.non": PLACES[objective].does, "tran.non": "a curve in every step", "both.non": "a curve in both" })[network];
+const meansOf = (learner, objective) => {
+  const { curved, straight } = PLACES[objective];
+  return {
+    SP: "SP: spectral learning. Its states are the directions of H's largest singular values",
+    PFA: "PFA: a probabilistic finite automaton, trained by expectation maximisation (EM)",
+    "fac.non": `${curved}, and matrices that step from state to state`,
+    "tran.non": `${straight}, and tanh in each symbol's network, which steps from state to state`,
+    "both.non": `${curved}, and in each symbol's network, which steps from state to state`,
+  }[learner];
 };
 const STRAIGHT = "a straight line goes on below 0"; // a linear model's line past its last state
 const BENT = "a curve can stay at 0";
@@ -50,7 +65,7 @@ const WAYS = {
   },
   objective: {
     hankel: ["from the matrix", "In two steps from the rows of H, as in the paper"],
-    likelihood: ["by likelihood", "On what follows each beginning of the training strings"],
+    likelihood: ["by likelihood", "Trained on what follows each beginning of the training strings"],
   },
 };
 // The colours of a training's curves, if it has more than one.
@@ -209,7 +224,7 @@ class Lane {
       : isStandIn
         ? this.standsIn(lane)
         : size + (going || this.about(learner, entry));
-    this.sub.title = [this.sub.textContent, MEANS[learner]].join(". ");
+    this.sub.title = [this.sub.textContent, meansOf(learner, material.objective)].join(". ");
     this.scored.replaceChildren(...this.score(entry?.scores));
     const isThere = Boolean(lane);
     const curves =
@@ -244,7 +259,7 @@ class Lane {
       return `PFA by EM: weights ≥ 0${starts}`;
     }
     const training = entry?.training === "not finished" ? " · training not finished" : "";
-    return `${learner}: ${DOES[learner]}${training}`;
+    return `${learner}: ${doesOf(learner, material.objective)}${training}`;
   }
 
   score(scores) {
@@ -340,7 +355,7 @@ class Lane {
     const said =
       `How far off the matrix is, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: ` +
       "Each cell of Ĥ is the weight that the model gives the cell's string.";
-    return best === null ? said : `${said} For the best matrix of rank ${k}, from the SVD alone, it is ${written(best)}.`;
+    return best === null ? said : `${said} For the best matrix of rank ${k}, from the SVD alone, the ratio is ${written(best)}.`;
   }
 
   // How the network was trained: the loss of each stage by epoch, and how it ended. Of stages with

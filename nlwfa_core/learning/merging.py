@@ -205,9 +205,9 @@ def _checked_tree(train: Sample, max_states: int) -> Trie:
     size = tree.num_nodes * (train.num_symbols + 1)
     if size > MAX_CELLS:
         raise RecipeError(
-            "state merging needs a table of prefixes × (symbols + 1) with at most "
+            "the table of state merging, prefixes × (symbols + 1), must have at most "
             f"{MAX_CELLS:,} cells; "
-            f"this one has {tree.num_nodes:,} × {train.num_symbols + 1:,} = {size:,}"
+            f"this sample needs {tree.num_nodes:,} × {train.num_symbols + 1:,} = {size:,}"
         )
     return tree
 

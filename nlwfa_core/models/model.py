@@ -152,7 +152,7 @@ def alphabet_of(model: Model) -> Alphabet | None:
 
 def scaled_next_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray | None]:
     """Compute scores of what follows each prefix, with exponents (see `ScaledModel`), to compare
-    scores after one prefix.
+    scores after the same prefix.
     """
     return (
         model.scaled_next_scores(trie)

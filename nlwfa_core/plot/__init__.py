@@ -753,8 +753,8 @@ def weights(
     for name, values in named.items():
         if len(values) != len(labels):
             raise RecipeError(
-                f"there must be as many weights as labels, which are {len(labels)}; "
-                f"got {len(values)} of {name}"
+                f"there must be as many weights as labels ({len(labels)}); "
+                f"got {len(values)} for {name}"
             )
     axes = _axes(ax)
     axes.set_yscale("log")

@@ -89,7 +89,7 @@ class NumberKey:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the answer is a whole number, and nothing near it is right."""
+        """Return whether the answer is a whole number that must be given exactly."""
         return self.tolerance == 0 and float(self.value).is_integer()
 
     @property

@@ -156,7 +156,9 @@ def share() -> None:
             if picture:
                 st.image(picture, width=QR_WIDTH, alt="The link as a QR code")
             st.caption(
-                contents if picture or warning else f"{contents} It is too long for a QR code."
+                contents
+                if picture or warning
+                else f"{contents} The link is too long for a QR code."
             )
 
 

@@ -130,8 +130,8 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
     if seconds is None:
         return (
             label,
-            "How long this takes is not known yet: no run that differs only in rank and "
-            "seeds has ended on this server.",
+            "How long this takes is not known yet: no run that differs from this one only in rank "
+            "and seeds has finished on this server.",
         )
     return (
         f"{label} (about {duration(seconds)})",

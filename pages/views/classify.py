@@ -207,7 +207,7 @@ def results(recipes: Recipes) -> None:
             st.markdown(f"**{escape_markdown(name)}**: {accuracy_sentence(one)}")
             st.plotly_chart(confusion_figure(one), key=f"classify.{name}", theme="streamlit")
     if len(scores) == 2 and (table := alone_table(scores, MOST_ROWS))["string"]:
-        with st.expander("Strings that only one of them gets right", icon=":material/rule:"):
+        with st.expander("Strings that only one classifier gets right", icon=":material/rule:"):
             widgets.draw_table(table, "classify.alone", "Strings that one classifier gets right")
     if scores:
         best = _best(next(iter(recipes.values())))

@@ -416,9 +416,9 @@ def overlay(context: Context, picture: Picture) -> None:
         alt=f"States of {first} and {second} in one frame, with lines between the same prefixes",
     )
     st.markdown(
-        f"**{second}'s states leave {format_share(aligned.residual)} of the variance of "
-        f"{first}'s unexplained**, after "
-        "they have been shifted, rotated and scaled as a whole for the best fit (orthogonal "
+        f"**The states of {second} leave {format_share(aligned.residual)} of the variance in the "
+        f"states of {first} unexplained**, after they "
+        "have been shifted, rotated and scaled as a whole for the best fit (orthogonal "
         "Procrustes, over all components). 0 %: the "
         "same states in another basis; 100 %: nothing in common."
     )

@@ -170,7 +170,7 @@ def test_weights_of_0_stand_at_the_edge_and_negative_ones_are_empty() -> None:
     assert negative.get_markerfacecolor() == "none" and negative.get_color() == network.get_color()
     assert [label.get_text() for label in ax.get_xticklabels()] == [r"\$a", "b", "c"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["truth", "SP", "both.non"]
-    with pytest.raises(RecipeError, match="as many weights as labels, which are 2; got 1 of SP"):
+    with pytest.raises(RecipeError, match=r"as many weights as labels \(2\); got 1 for SP"):
         plot.weights({"SP": [0.5]}, ["a", "b"])
 
 

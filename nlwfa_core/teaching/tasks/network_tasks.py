@@ -116,7 +116,7 @@ def root(rng: Random) -> dict[str, str]:
 
 
 def gradient(rng: Random) -> dict[str, str]:
-    """Make one step of gradient descent on (w − c)²."""
+    """Make an exercise on one step of gradient descent on (w − c)²."""
     target, start = rng.sample([-3, -2, -1, 0, 1, 2, 3, 4, 5], 2)
     rate = Fraction(rng.choice([1, 2, 3, 4]), 10)
     slope = 2 * (start - target)

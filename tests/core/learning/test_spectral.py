@@ -290,7 +290,7 @@ def test_a_small_part_may_have_most_of_the_largest_values(side: int) -> None:
     """They are computed a few at a time, by LAPACK or ARPACK."""
     rng = np.random.default_rng(side)
     parts = [scale * rng.random((side, side)) for scale in (1.0, 0.01, 0.001)]
-    block = sparse.csr_array(sparse.block_diag(parts))
+    block = sparse.block_diag(list(map(sparse.coo_array, parts)), format="csr")
     found = truncated_svd(block, 20)
     U, D, Vt = np.linalg.svd(block.toarray())
     np.testing.assert_allclose(found.singular_values, D[:20], rtol=1e-10)
