@@ -202,7 +202,7 @@ def test_a_link_carries_what_was_chosen():
 
 @pytest.mark.parametrize(
     ("kept", "how_long"),
-    [("", "until the server stops"), ("a folder", "until others need the space")],
+    [("", "until the server stops"), ("a folder", "until the space is needed")],
 )
 def test_share_says_how_long_uploads_stay(monkeypatch, kept, how_long):
     monkeypatch.setattr(server, "os", SimpleNamespace(environ={"NLWFA_HOME": kept}))

@@ -44,7 +44,7 @@ QUIZZES = len(read_quizzes(ASSETS / "quizzes", read_bank(ASSETS / "tasks")))
 SENTENCES = [
     ("README.md", f"**Learn** has {WORDS[LESSONS]} lessons"),
     ("docs/guide/tour.md", f"**Learn** has {WORDS[LESSONS]} lessons"),
-    ("docs/guide/tour.md", f"with fresh numbers, {KINDS} kinds of them"),
+    ("docs/guide/tour.md", f"**Practice** has {KINDS} kinds of tasks for pencil and paper"),
     ("docs/guide/tour.md", f"{WORDS[AUTOMATA].capitalize()} tasks ask for an automaton"),
     (
         "docs/architecture.md",

@@ -91,7 +91,7 @@ def test_the_interval_of_a_mean_is_that_of_scipy() -> None:
     """
     values = per_string(TRIGRAM, SAMPLE)
     theirs = stats.bootstrap(
-        (values,), np.mean, n_resamples=9_999, method="BCa", rng=1
+        (values,), np.mean, n_resamples=9_999, method="BCa", random_state=1
     ).confidence_interval
     ours = intervals(string_scores(TRIGRAM, TestSet.empirical(SAMPLE)), num_resamples=9_999)[
         "log2_pauto"
@@ -112,7 +112,7 @@ def test_the_interval_of_a_skewed_mean_is_not_the_percentile_interval() -> None:
     values = per_string(TRIGRAM, few)
     bca, plain = (
         stats.bootstrap(
-            (values,), np.mean, n_resamples=39_999, method=method, rng=1
+            (values,), np.mean, n_resamples=39_999, method=method, random_state=1
         ).confidence_interval
         for method in ("BCa", "percentile")
     )
@@ -130,7 +130,7 @@ def test_the_interval_of_a_skewed_mean_is_not_the_percentile_interval() -> None:
 def test_the_interval_of_a_paired_difference_is_that_of_scipy() -> None:
     values = per_string(TRIGRAM, SAMPLE) - per_string(Dyck(), SAMPLE)
     theirs = stats.bootstrap(
-        (values,), np.mean, n_resamples=9_999, method="BCa", rng=1
+        (values,), np.mean, n_resamples=9_999, method="BCa", random_state=1
     ).confidence_interval
     one, other = (string_scores(model, TestSet.empirical(SAMPLE)) for model in (TRIGRAM, Dyck()))
     ours = paired_differences(one, other, num_resamples=9_999)["log2_pauto"]
@@ -173,7 +173,7 @@ def test_rates_are_resampled_by_whole_strings() -> None:
         method="BCa",
         paired=True,
         vectorized=True,
-        rng=1,
+        random_state=1,
     ).confidence_interval
     ours = intervals(
         string_scores(TRIGRAM, TestSet.empirical(Sample.of(few, ALPHABET))), num_resamples=4_999
