@@ -1,23 +1,26 @@
 """Move a member's page when the teacher moves the class to a step of a lesson.
 
-Each page of a member checks up to twice a second whether the class was moved. It follows each move
-once, so anyone who steps back afterwards stays there. A page that is opened again, after a reload
-or on a new server, follows a move that came after the member's last step.
+Each page of a member checks up to twice a second whether the class was moved, less often where a
+class has many pages open. It follows each move once, so anyone who steps back afterwards stays
+there. A page that is opened again, after a reload or on a new server, follows a move that came
+after the member's last step.
 """
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
+from time import monotonic
 
 import streamlit as st
 
 from nlwfa_core import RecipeError
 from nlwfa_core.history.database import database_errors_as_sentences
-from pages.shared import class_session, contents, open_lesson
+from pages.shared import class_session, contents, open_lesson, visitor
 
 LEAST_SECONDS = 0.5  # between two checks of a page
-LOOKS_A_SECOND = 60  # at most, by all pages of a class together
+LOOKS_A_SECOND = 40  # at most, by all pages of a class together
+OPEN_SECONDS = 10.0  # a page that has not checked for so long is no longer open
 FOLLOWED = "class.followed"  # the code, and the moment up to which moves were followed
 RUNS = "class.runs"  # how often the page was drawn
 
@@ -69,14 +72,15 @@ def watch() -> None:
         _look()
 
     look.__qualname__ = f"look_{st.session_state[RUNS]}"
-    number = 0
+    number = _num_pages(code)
     with suppress(RecipeError):
-        number = _num_members(code)
+        number = max(number, _num_members(code))
     st.fragment(look, run_every=max(LEAST_SECONDS, number / LOOKS_A_SECOND))()
 
 
 def _look() -> None:
     code, since = st.session_state.get(FOLLOWED, ("", math.inf))  # none: the visitor has gone
+    _num_pages(code)
     with suppress(RecipeError):
         if _last_moved(code) > since:
             st.rerun()
@@ -95,3 +99,20 @@ def _num_members(code: str) -> int:
     with database_errors_as_sentences():
         number: int = class_session.store().num_members(code)
     return number
+
+
+def _num_pages(code: str) -> int:
+    """Count the open pages of a class, this one among them: a member may have several."""
+    pages = _open_pages().setdefault(code, {})
+    now = monotonic()
+    pages[visitor.session()] = now
+    for page, seen in [*pages.items()]:
+        if now - seen > OPEN_SECONDS:
+            pages.pop(page, None)
+    return len(pages)
+
+
+# code of a class -> a page's session -> when it last checked
+@st.cache_resource(show_spinner=False)
+def _open_pages() -> dict[str, dict[str, float]]:
+    return {}

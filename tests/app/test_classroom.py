@@ -21,7 +21,7 @@ from nlwfa_core.history import database
 from nlwfa_core.teaching.answers import ChoiceKey
 from nlwfa_core.teaching.class_board import lesson_steps
 from nlwfa_core.teaching.class_plan import step_plan
-from pages.shared import class_session, contents, visitor
+from pages.shared import class_session, contents, following, visitor
 from pages.shared.widgets import escape_markdown
 from pages.views import classroom
 from tests.app.lab import complaints, figure, go, markdown_texts, open_lab, recipe_of
@@ -611,3 +611,17 @@ def test_a_token_is_no_secret_of_the_code_alone(person: Callable[[str], None]) -
     assert first != class_session.browsers_token("CDF34") and len(first) == 64
     with pytest.raises(RecipeError):
         class_session.read_code("")
+
+
+def test_all_open_pages_of_a_class_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member may have several; one that has not checked for a while is closed."""
+    now = 100.0
+    monkeypatch.setattr(following, "monotonic", lambda: now)
+    number = 0
+    for page in ("first", "second", "first", "third"):
+        monkeypatch.setattr(following.visitor, "session", lambda page=page: page)
+        number = following._num_pages("COUNTED")
+    assert number == 3
+    now += following.OPEN_SECONDS + 1
+    assert following._num_pages("COUNTED") == 1
+    assert following._num_pages("OTHER") == 1
