@@ -180,7 +180,7 @@ def test_a_prefix_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(merging, "MAX_CELLS", 20)
     with pytest.raises(
         RecipeError,
-        match=r"prefixes × \(symbols \+ 1\), must have at most 20 cells; this sample needs 8 × 3 = 24",
+        match=r"must have at most 20 cells; this sample needs 8 × 3 = 24",
     ):
         fit_pdfa(as_sample(["aaa", "bbb", "b", "ab"]), 2)
 
