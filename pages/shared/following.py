@@ -20,7 +20,7 @@ from pages.shared import class_session, contents, open_lesson, visitor
 
 LEAST_SECONDS = 0.5  # between two checks of a page
 LOOKS_A_SECOND = 40  # at most, by all pages of a class together
-OPEN_SECONDS = 10.0  # a page that has not checked for so long is no longer open
+OPEN_SECONDS = 30.0  # a page that has not checked for so long is no longer open
 FOLLOWED = "class.followed"  # the code, and the moment up to which moves were followed
 RUNS = "class.runs"  # how often the page was drawn
 
@@ -72,7 +72,7 @@ def watch() -> None:
         _look()
 
     look.__qualname__ = f"look_{st.session_state[RUNS]}"
-    number = _num_pages(code)
+    number = note_page(code)
     with suppress(RecipeError):
         number = max(number, _num_members(code))
     st.fragment(look, run_every=max(LEAST_SECONDS, number / LOOKS_A_SECOND))()
@@ -80,7 +80,7 @@ def watch() -> None:
 
 def _look() -> None:
     code, since = st.session_state.get(FOLLOWED, ("", math.inf))  # none: the visitor has gone
-    _num_pages(code)
+    note_page(code)
     with suppress(RecipeError):
         if _last_moved(code) > since:
             st.rerun()
@@ -101,8 +101,10 @@ def _num_members(code: str) -> int:
     return number
 
 
-def _num_pages(code: str) -> int:
-    """Count the open pages of a class, this one among them: a member may have several."""
+def note_page(code: str) -> int:
+    """Note that this page is open. Returns how many pages of the class are: a member may have
+    several.
+    """
     pages = _open_pages().setdefault(code, {})
     now = monotonic()
     pages[visitor.session()] = now

@@ -620,8 +620,8 @@ def test_all_open_pages_of_a_class_are_counted(monkeypatch: pytest.MonkeyPatch) 
     number = 0
     for page in ("first", "second", "first", "third"):
         monkeypatch.setattr(following.visitor, "session", lambda page=page: page)
-        number = following._num_pages("COUNTED")
+        number = following.note_page("COUNTED")
     assert number == 3
     now += following.OPEN_SECONDS + 1
-    assert following._num_pages("COUNTED") == 1
-    assert following._num_pages("OTHER") == 1
+    assert following.note_page("COUNTED") == 1
+    assert following.note_page("OTHER") == 1
