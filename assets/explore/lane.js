@@ -217,8 +217,9 @@ class Lane {
     this.root.classList.toggle("same", this.isCopy);
     this.root.classList.toggle("unfinished", isStandIn);
     const going = lane && this.explore.told[learner]?.text; // otherwise it stands in the lane
-    const isPartly = entry?.used < this.rank; // a state that was not worth its weights is always 0
-    const size = isPartly ? `${entry.used} of ${states(this.rank)} in use · ` : this.explore.isUnlinked ? `${states(this.rank)} · ` : "";
+    const number = this.explore.isUnlinked ? `${states(this.rank)} · ` : "";
+    const used = entry?.used ?? this.rank; // a network's: a state that was not worth its weights is always 0
+    const size = used < this.rank ? `${used} of ${states(this.rank)} in use · ` : number;
     this.sub.textContent = this.isCopy
       ? "no curve: the model above, again"
       : isStandIn

@@ -24,6 +24,7 @@ from nlwfa_core.experiment.recipe import with_fields
 from nlwfa_core.experiment.results import Result, load_result
 from nlwfa_core.files import LAB_FOLDER, FileShelf
 from nlwfa_core.models.geometry import directions
+from nlwfa_core.models.nlwfa import NLWFA
 from nlwfa_core.sources.dyck import Dyck
 from nlwfa_core.strings.words import Words
 from tests.browser.screen import (
@@ -173,9 +174,16 @@ def test_two_nonlinear_states_are_set_against_twenty_linear_ones(page: Page, lab
 @pytest.mark.parametrize(("learner", "rank"), [("both.non", 6), ("fac.non", 3), ("tran.non", 8)])
 def test_scores_are_those_of_the_results(page: Page, lab: str, learner: str, rank: int) -> None:
     visit(page, lab, rank=rank, learner=learner)
-    scores = shipped(learner, rank).scores
+    result = shipped(learner, rank)
+    scores = result.scores
     shown = f"TV {scores.total_variation:.3f}\u2002·\u2002WER {scores.wer:.3f}"
     expect(page.locator(".explore .lane.lower .scored")).to_have_text(shown)
+    assert isinstance(result.model, NLWFA)
+    used = result.model.num_used_states
+    said = f"{used} of {rank} states in use · " if used < rank else ""
+    expect(page.locator(".explore .lane.lower .sub")).to_contain_text(
+        re.compile(f"^{said}{re.escape(learner)}: ")
+    )
     assert str(rank) == cut(page).get_attribute("aria-valuenow")
 
 
@@ -556,7 +564,8 @@ def test_linear_models_by_likelihood_are_trained_in_the_picture_and_more_of_them
     expect(upper.get_by_role("button", name="Train 1 to 4 states")).to_be_visible()
     visit(page, lab, rank=3, **STRINGS)
     page.get_by_role("button", name="Train both alike").click()
-    expect(upper).to_contain_text(f"best of {PFA_STARTS} starts", timeout=PATIENCE_SECONDS * 1000)
+    told = f"PFA by EM: weights ≥ 0, best of {PFA_STARTS} starts"
+    expect(upper.locator(".sub")).to_have_text(told, timeout=PATIENCE_SECONDS * 1000)
     expect(verdict(page)).to_have_text("With 3 states, the nonlinear model is not trained yet")
     cut(page).press("ArrowRight")
     cut(page).press("ArrowRight")
