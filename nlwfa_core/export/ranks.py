@@ -83,13 +83,15 @@ def _heading(results: ResultsByRank) -> str:
 def _curves(
     scores: Mapping[str, Mapping[int, Sequence[Scores]]], field: str
 ) -> dict[str, dict[int, list[float]]]:
-    """Select one score of the models that have it."""
+    """Select one score of the ranks whose first model has it, with those of the other models that
+    have it.
+    """
     curves: dict[str, dict[int, list[float]]] = {}
     for learner, by_rank in scores.items():
         for rank, same in by_rank.items():
             values = [getattr(one, field) for one in same]
             known = [value for value in values if value is not None and not math.isnan(value)]
-            if known:
+            if known[:1] == values[:1]:  # otherwise the first, which is on the line, has no score
                 curves.setdefault(learner, {})[rank] = known
     return curves
 

@@ -466,5 +466,8 @@ def test_scores_of_all_ranks_are_a_table_and_figures(learned: Result) -> None:
     assert b"by likelihood" not in files["ranks-wer.svg"]
     assert b"from the matrix" in files["ranks-wer.svg"] and b">both.non<" in files["ranks-wer.svg"]
     assert "∞" not in files["ranks-tv.svg"].decode()
+    first, second = seeds
+    nan_first = replace(first, scores=replace(first.scores, wer=math.nan))
+    assert "ranks-wer.pdf" not in files_of({}, {"both.non": {2: [nan_first, second]}})
     known_nowhere = files_of({2: replace(learned.scores, total_variation=None)}, {})
     assert "ranks-tv.pdf" not in known_nowhere and "ranks-wer.pdf" in known_nowhere
