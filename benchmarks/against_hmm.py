@@ -109,12 +109,11 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         ["true model", "", "", scores.true_log2_pauto, truth],
     ]
     notes = [
-        "Each of theirs ran once. *log* is hmmlearn's default, and *scaling* is faster; the ratios "
-        "are to the time of *scaling*. The HMM emits an end symbol after each string. EM "
-        "maximises the "
+        "Each of theirs ran once. *log* is hmmlearn's default; *scaling* is faster, and the ratios "
+        "are to its time. The HMM emits an end symbol after each string. EM maximises the "
         "likelihood; SP matches moments. "
-        "A PFA has num_symbols times as many transition probabilities as an HMM. "
-        f"The scores are on {len(words)} test strings, as drawn; Pauto uses their exact "
+        "A PFA has |Σ| times as many transition probabilities as an HMM. "
+        f"The scores are on {len(words)} test strings as drawn; Pauto uses their exact "
         "probabilities.",
     ]
     return Table(title, columns=columns, rows=rows, notes=notes)

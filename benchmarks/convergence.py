@@ -111,7 +111,7 @@ def first_steps() -> Table:
         logs = fit(hankel, learner, rank=recipe.learning.rank).report.logs
         seconds = perf_counter() - started
         rows.append([learner, f"{seconds:.2f}", "; ".join(map(ending, logs)) or "closed form"])
-    note = "The percentage is the amount by which the last 100 epochs lowered the loss."
+    note = "The percentage is how far the last 100 epochs lowered the loss."
     return Table(
         "The first experiment, to convergence",
         columns=("learner", "seconds", "how it ended"),

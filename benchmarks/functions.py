@@ -153,8 +153,8 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
             f"{num_automata} automata, 2 symbols; all prefixes and suffixes up to length 4; "
             "error on 1,000 strings of 10–13 symbols.",
             "√: the element-wise root |f| is learned, and the model's output is squared.",
-            "ahead: the number of automata on which its error is below that of SP at every rank "
-            "below k (k + 1) / 2.",
+            "ahead: the number of automata on which its error is below SP's at every rank below "
+            "k (k + 1) / 2.",
             f"fac.non: {epochs} epochs, rate 0.03 along a cosine, least-squares transitions.",
         ]
         tables.append(

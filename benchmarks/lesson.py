@@ -131,8 +131,8 @@ def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | N
         "scores"
     )
     note = (
-        "For SP, the weights are compared and not the scores: where a rank-k model gives "
-        "exactly 0, as it does to deep brackets, the plain "
+        "For SP, weights are compared rather than scores: where a rank-k model gives "
+        "exactly 0, as it does for deep brackets, the plain "
         "program gives a rounding error of some 1e-32, whose logarithm would enter its scores."
     )
     shared = (

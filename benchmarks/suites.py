@@ -224,8 +224,8 @@ def _statistics(plan: Plan, against: opponents.Opponents | None) -> Table:
     table.notes.append(
         "Ours starts from the strings as drawn and chooses the basis; the others are given "
         "the basis. scikit-splearn counts every prefix "
-        "and factor up to the longest that the matrix needs, because with the basis as sets it "
-        "would leave most cells at 0."
+        "and factor up to the longest that the matrix needs: given the basis as sets, it would "
+        "leave most cells at 0."
     )
     return table
 
@@ -242,8 +242,8 @@ def _refinement(plan: Plan) -> Table:
     else:
         table.comparisons.append(against_refinement.epochs(spice, 20, min(plan.repeats, 3), 450))
     table.notes.append(
-        "Times are for one pass over the same batches, and for the bits per symbol of the "
-        "validation strings. Ours uses float64."
+        "Times are for one pass over the same batches and for scoring the validation strings. "
+        "Ours uses float64."
     )
     return table
 
@@ -294,7 +294,7 @@ def _steps(plan: Plan) -> Table:
         )
     table.notes.append(
         "Ours: float64, the median time per epoch in a short training run with the public "
-        "function, including everything that the function does."
+        "function, all of its work included."
     )
     return table
 
@@ -315,7 +315,7 @@ def _training(plan: Plan) -> Table:
     )
     table.notes.append(
         "Extrapolated: the median time per epoch of both steps, times the number of epochs; "
-        "what happens only once is left out on both sides."
+        "work that is done only once is left out on both sides."
     )
     return table
 

@@ -190,10 +190,11 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
     lines += [
         "| what | measured | target |",
         "| --- | --- | --- |",
-        f"| overhead a run, {many.runs} runs, one process: (wall − training) / runs | {cells[0]} |",
+        f"| overhead per run, {many.runs} runs, one process: (wall − training) / runs | "
+        f"{cells[0]} |",
         f"| speed-up by a second process, {one.runs} runs of {one.training / one.runs:.2f} "
         f"s: wall / wall | {cells[1]} |",
-        "| the same of two bare processes, which is what the machine had to give | "
+        "| the same for two bare processes, the most that the machine could give | "
         f"{ceiling:.2f} × | |",
         "",
         "| sweep | runs | wall, s | training, s | processor, sweep itself, s | processor, "
@@ -213,11 +214,11 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
     ]
     lines += [
         "",
-        f"The sweep's own process took {ours:.1f} ms of processor time a run (rows of the "
-        "history, files, what is imported). Load "
+        f"The sweep's own process took {ours:.1f} ms of processor time per run (rows of the "
+        "history, files, imports). Load "
         f"average before {started:.1f}, after {os.getloadavg()[0]:.1f}: with other work on "
         "the machine the second process has no "
-        "core of its own, and the bare processes' row says what there was to gain.",
+        "core of its own, and the bare processes' row shows how much could be gained.",
     ]
     return "\n".join(lines)
 

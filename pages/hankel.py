@@ -12,7 +12,7 @@ from pages.views import hankel as view
 
 context = page_context(
     "The Hankel matrix",
-    "The matrix has a row for each prefix $u$, a column for each suffix $v$, and in each cell how "
+    "The matrix has a row for each prefix $u$ and a column for each suffix $v$. A cell shows how "
     "often the string $uv$ was seen; λ is the empty string. The rank is the number of states that "
     "a weighted automaton needs.",
 )

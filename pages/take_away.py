@@ -10,8 +10,8 @@ from pages.views import take_away as view
 
 recipe = sidebar.page_recipe(
     "Take away",
-    "What you made here is yours: files that repeat the experiment without this server, on any "
-    "computer with the lab's library. The script and the notebook say how to install it.",
+    "These files repeat the experiment without this server, on any computer with the lab's "
+    "library. The script and the notebook say how to install it.",
 )
 name, run_recipe = view.chosen_run(recipe)
 

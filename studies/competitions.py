@@ -54,11 +54,9 @@ from nlwfa_core.strings.sample import Sample
 
 PUBLISHED = "published.csv"
 UNUSUAL_TARGETS = (
-    " The public targets of problem 14 are not what follows the prefixes in the training "
-    "strings, but rather what follows one "
-    "symbol later (best.md): there, a better model of the next symbol has a lower score, and "
-    "the best n-gram with hindsight is one "
-    "that hardly looks at the prefix."
+    " The public targets of problem 14 are the symbols one position after the next (best.md): a "
+    "better model of the next symbol scores lower there, and the best n-gram with hindsight hardly "
+    "looks at the prefix."
 )
 FORMAT = 1
 
@@ -543,7 +541,7 @@ def page(results: Sequence[ProblemResult]) -> str:
     """
     parts = [
         "# Records",
-        "This page compares what `nlwfa compete` reached on the problems of two competitions "
+        "This page compares the scores of `nlwfa compete` on the problems of two competitions "
         "with published figures. Each model was learned and "
         "chosen from the problem's training strings alone. *Minutes* are the wall time and "
         "the processor time of the search. Rows "
@@ -577,24 +575,23 @@ def _budgets(results: Sequence[ProblemResult]) -> str:
 def _explanation(name: str, results: Sequence[ProblemResult]) -> str:
     if name == "pautomac":
         return (
-            "Perplexity on the test strings, divided by the true model's: 1 is best. "
+            "Scores are perplexities on the test strings, divided by the true model's; 1 is best. "
             "Participants could also train on the test "
             "strings, which no model here does; *Sp2Learn, hindsight* is the best of many "
             "runs on the test strings. Published "
             "perplexities have three decimals, so their ratios are exact to about 0.00005 at "
-            "best. *States* counts the states of all "
+            "best. *States* are those of all "
             "components of a mixture, which is one automaton."
         )
     text = (
-        "NDCG5 on the public prefixes: 1 is best. *Held out* is our NDCG5 on beginnings of "
-        "training strings that the model had not "
-        "learned from when it was chosen by this number. *Our n-gram* is a Witten–Bell "
+        "Scores are NDCG5 on the public prefixes; 1 is best. *Held out* is our NDCG5 on prefixes "
+        "of training strings that were held out "
+        "when the model was chosen by this number. *Our n-gram* is a Witten–Bell "
         "n-gram whose order was chosen with "
         "hindsight, on the public prefixes. The columns *private* are scores on other "
-        "prefixes, and don't count for our place. A "
+        "prefixes, and do not count for our place. A "
         "mixture with an n-gram or an LSTM, or a mixture by symbol, is not an automaton. "
-        "N-grams count as no states, and an LSTM's units count as "
-        "states."
+        "*States* count an LSTM's units, and nothing for n-grams."
     )
     return text + UNUSUAL_TARGETS if any(one.problem == 14 for one in results) else text
 

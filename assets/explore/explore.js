@@ -1405,7 +1405,7 @@ class Explore {
       button.addEventListener("click", () => this.listTested(list, n));
       pick.append(button);
     });
-    const order = material.truthModel ? "the most wrong" : "the least weight";
+    const order = material.truthModel ? "largest error" : "lowest weight";
     const title = html("h2", `Test strings, ${order} first `);
     if (lanes.length > 1) title.append(pick);
     const body = html("table");

@@ -26,8 +26,8 @@ const NETWORKS = { "fac.non": [true, false], "tran.non": [false, true], "both.no
 const PLACES = {
   hankel: {
     bend: "how rows are compressed",
-    does: "a curve in the compression",
-    curved: "tanh in the autoencoder that compresses rows of H into states",
+    does: "a curve in the auto-encoder",
+    curved: "tanh in the auto-encoder that compresses rows of H into states",
     straight: "matrices that compress rows of H into states",
   },
   likelihood: {

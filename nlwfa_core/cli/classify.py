@@ -111,7 +111,7 @@ def classify(
         missing = [label for label in test_files if label not in files]
         if missing:
             raise RecipeError(
-                f"--test has {listed(missing)}, but --train only {listed(list(files))}"
+                f"--test has {listed(missing)}, but --train has only {listed(list(files))}"
             )
         folders = {label: out / label for label in files} if out else {}
         for new in folders.values():
@@ -158,7 +158,7 @@ def _check_label(option: str, label: str) -> None:
     is_name = Path(label).name == label and label not in (".", "..") and "\0" not in label
     if not is_name or len(label.encode(errors="surrogateescape")) > LONGEST_NAME:
         raise RecipeError(
-            f"{option}: a label is the name of a folder too, so it can't be {label!r}"
+            f"{option}: a label is also the name of a folder, so it can't be {label!r}"
         )
 
 
@@ -250,7 +250,7 @@ def _text(scores: Mapping[str, Confusion]) -> str:
         head = (
             f"{name}: accuracy {one.interval().text()} of {one.num_strings:,} strings "
             f"(95 % interval; always the commonest label: {one.majority:.3f}), "
-            f"{one.bits_per_string:.3f} bits a string"
+            f"{one.bits_per_string:.3f} bits per string"
         )
         undecided = bool(one.counts[:, -1].any())
         columns = [*one.labels, *(["none"] if undecided else [])]

@@ -85,7 +85,7 @@ class Symbols:
             raise RecipeError("--min-count has no effect without --unknown")
         if min_count is not None and alphabet is not None:
             raise RecipeError(
-                "--min-count has no effect with --alphabet, which has all symbols that are known"
+                "--min-count has no effect with --alphabet, which lists all known symbols"
             )
         if alphabet is not None and not alphabet.split():
             raise RecipeError("--alphabet must have at least one symbol; got none")

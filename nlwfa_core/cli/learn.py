@@ -310,7 +310,7 @@ def _fit_recipe(
     times = {"reading": reading, **seconds, "total": reading + perf_counter() - started}
     return (
         learned,
-        fit_summary(train, hankel, learned.model, learned.report, times, peak_memory()),
+        fit_summary(learning, train, hankel, learned.model, learned.report, times, peak_memory()),
         notes,
     )
 

@@ -69,7 +69,7 @@ def check_new_model(directory: Path, force: bool) -> None:
     files = [name for name in MODEL_FILES if (directory / name).exists()]
     if files and not _holds_model(directory):
         raise RecipeError(
-            f"{directory} exists, and its {' and '.join(files)} was not written by nlwfa: "
+            f"{directory} exists, and nlwfa did not write its {' and '.join(files)}: "
             "choose another folder"
         )
     if not force:

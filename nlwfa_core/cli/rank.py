@@ -128,7 +128,7 @@ def _read_prefixes(
         check_known(path, words, file.alphabet, alphabet)
     elif file.names is None:
         raise RecipeError(
-            f"{path}: prefixes of numbers can't be ranked by a model that reads symbols as "
+            f"{path}: prefixes of numbers can't be ranked by a model that reads unseen symbols as "
             f"{alphabet.unknown!r}: its symbols are numbered differently from the targets"
         )
     else:

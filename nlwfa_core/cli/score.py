@@ -17,6 +17,7 @@ from ..experiment.recipe import SKIP
 from ..files import ascii_json
 from ..metrics.intervals import (
     CONFIDENCE,
+    COUNTS,
     FEW_RESAMPLES,
     LEAST_CONFIDENCE,
     MANY_STRINGS,
@@ -235,9 +236,14 @@ def compare(
     method = too_few or f"{intervals_in_words(confidence, num_resamples)}, the same for both"
     target = pautomac_target(len(test_set.words), scores[0].has_truth)
     counted = counted_strings(len(test_set.words), scores[0].has_truth)
+    if form in ("latex", "markdown"):
+        differences = _without_zeros(differences, scores)
+    of_what = f"; counts of strings are of {counted}, impossible of " + plural(
+        scores[0].num_predictions, "prediction"
+    )
     meaning = (
-        f"A is {first}, B is {second}; log₂ Pautomac against {target}; counts of strings are of "
-        f"{counted}, impossible of {plural(scores[0].num_predictions, 'prediction')}; {method}"
+        f"A is {first}, B is {second}; log₂ Pautomac against {target}"
+        f"{of_what if any(field in COUNTS for field in differences) else ''}; {method}"
     )
     rows = compared_table(
         (_with_counts(scores[0], single[0]), _with_counts(scores[1], single[1])),
@@ -288,6 +294,17 @@ def _unknown_to(
 def _without_truth(scores: StringScores) -> tuple[str, ...]:
     """Explain why there is no verdict on the Pautomac score, if there is none."""
     return () if scores.has_truth else (f"{FLAT_WINS} So it has no verdict.",)
+
+
+def _without_zeros(
+    differences: dict[str, Interval], scores: Sequence[StringScores]
+) -> dict[str, Interval]:
+    """Leave out the counts that are 0 for all models: a printed table has no use for them."""
+    return {
+        field: one
+        for field, one in differences.items()
+        if field not in COUNTS or any(model.estimates[field] for model in scores)
+    }
 
 
 def _with_counts(scores: StringScores, known: dict[str, Interval]) -> dict[str, Interval]:

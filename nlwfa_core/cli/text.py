@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..hankel.matrix import HankelMatrix
     from ..hankel.valued_strings import ValuedStrings, ValueScores
     from ..learning.fitting import FitReport
+    from ..learning.shared_options import LearnerOptions
     from ..metrics.diagnostics import Diagnostics
     from ..metrics.intervals import StringScores
     from ..metrics.ranking import RankingScore
@@ -137,6 +138,7 @@ def weight_lines(weights: FloatArray, exponents: IntArray) -> tuple[list[str], t
 
 
 def fit_summary(
+    learning: LearnerOptions,
     sample: Sample,
     hankel: HankelMatrix | None,
     model: Model,
@@ -148,7 +150,7 @@ def fit_summary(
     used = model.num_used_states if isinstance(model, NLWFA) else report.num_states
     unused = f", {used} of them in use" if used < report.num_states else ""
     lines = {
-        "learner": f"{report.learner}: {LEARNERS[report.learner].title}",
+        "learner": f"{learning.learner}: {learning.in_words}",
         "states": f"{report.num_states} (requested rank {report.rank}){unused}",
         "strings": f"{sample.num_strings:,}, {len(sample.words):,} of them distinct; "
         f"{plural(sample.num_symbols, 'symbol')}",

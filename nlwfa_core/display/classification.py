@@ -22,9 +22,9 @@ def accuracy_sentence(scores: Confusion) -> str:
     low = format_share(interval.low)
     high = format_share(interval.high)
     return (
-        f"{scores.num_right:,} of {scores.num_strings:,} strings get their own label: "
+        f"{scores.num_right:,} of {scores.num_strings:,} strings get their true label: "
         f"{format_share(scores.accuracy)} (95 % interval {low} to {high}). "
-        f"The commonest label for all would get {format_share(scores.majority)}."
+        f"Always choosing the commonest label would get {format_share(scores.majority)}."
     )
 
 

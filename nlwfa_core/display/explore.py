@@ -102,8 +102,8 @@ BROWSER_READINGS = (StringReading(), ConditionalReading("softmax", normalised=Tr
 NESTED = "brackets open"
 THREE_NESTED: Word = (dyck.OPEN,) * 3 + (dyck.CLOSE,) * 3
 WHY_NO_LINEAR = (
-    "SP's model is drawn for matrices that count whole strings as they are: statistic “string”, no "
-    "transform, no boundary symbol."
+    "SP's model is drawn only for matrices that count whole strings as they are: statistic "
+    "“string”, no transform, no boundary symbol."
 )
 WHY_TOO_LARGE = "This model has too many numbers to be sent to a browser."
 WHY_NO_NETWORK = (

@@ -156,32 +156,34 @@ def lead_sentence(
     field: str = "wer",
     has_truth: bool = True,
 ) -> str:
-    """State which of two models is better by a score on the same test strings; undecided if the
-    difference's interval contains 0.
+    """State whether the first of two models is ahead of the second by a score on the same test
+    strings; undecided if the difference's interval contains 0.
 
     `names` and `scores`: of the two models. `difference`: first − second, from
     `paired_differences`. `has_truth`: `StringScores.has_truth`.
 
     >>> lead_sentence(("SP", "5-gram"), (0.571, 0.422), Interval(0.149, 0.12, 0.18))
-    '5-gram is better. WER on the test strings: SP: 0.571; 5-gram: 0.422 (difference +0.149, 95 % interval +0.120 to +0.180).'
+    'SP is behind 5-gram: WER on the test strings 0.571 against 0.422 (difference +0.149, 95 % interval +0.120 to +0.180).'
     """  # noqa: E501
+    first, second = names
     score = SCORE_OF[field]
     values = format_scores_apart(scores, score.form)
-    scored = "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
-    texts = f"{score.short_title} on the test strings: {scored}"
-    if not difference.is_known:
-        return f"{texts}. {_why_no_interval(scores)}"
+    on_test = f"{score.short_title} on the test strings"
+    ahead = leaders({field: difference}, has_truth)[field] if difference.is_known else ""
+    if ahead in ("", "no verdict"):
+        reason = FLAT_WINS if ahead else _why_no_interval(scores)
+        return f"{on_test}: {first} {values[0]}, {second} {values[1]}. {reason}"
     gap = format_difference(difference.estimate, score.form)
     interval = interval_text(difference, score.form, signed=True)
-    ahead = leaders({field: difference}, has_truth)[field]
-    if ahead == "no verdict":
-        return f"{texts}. {FLAT_WINS}"
-    verdict = {
-        "first": f"{names[0]} is better",
-        "second": f"{names[1]} is better",
-        "level": "Undecided: the interval contains 0",
-    }
-    return f"{verdict[ahead]}. {texts} (difference {gap}, 95 % interval {interval})."
+    verdict, contains = {
+        "first": (f"{first} is ahead of {second}", ""),
+        "second": (f"{first} is behind {second}", ""),
+        "level": (f"Undecided between {first} and {second}", ", which contains 0"),
+    }[ahead]
+    return (
+        f"{verdict}: {on_test} {values[0]} against {values[1]} "
+        f"(difference {gap}, 95 % interval {interval}{contains})."
+    )
 
 
 def lead_over(

@@ -1,8 +1,8 @@
 """Classify strings: one model for each label, and Bayes' rule.
 
-A model of the strings of each label gives how likely a string x is under that label, P(x | y); with
-the share of each label, P(y | x) is P(x | y) P(y), divided by its sum over the labels. Nothing in
-training looks at the other labels: what is compared is models of strings, linear and nonlinear
+A model of the strings of each label gives the probability of a string x under that label, P(x | y);
+with the share of each label, P(y | x) is P(x | y) P(y), divided by its sum over the labels. Nothing
+in training looks at the other labels: what is compared is models of strings, linear and nonlinear
 alike (Li, Rabusseau, Precup 2018, §6, name classification as what comes next).
 
 P(x | y) is the product of the model's probabilities of next symbols, |scores| divided by their sum,
@@ -310,8 +310,8 @@ class Disagreement:
 
     @property
     def p_value(self) -> float:
-        """Compute how often the classifiers would differ this much if both were as good: McNemar's
-        test (1947), exact.
+        """Compute how often the classifiers would differ this much if both were equally good:
+        McNemar's test (1947), exact.
         """
         number = self.first_alone + self.second_alone
         fewer = min(self.first_alone, self.second_alone)

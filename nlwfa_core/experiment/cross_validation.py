@@ -110,8 +110,8 @@ class CrossValidation:
 def folds(sample: Sample, number: int, seed: int = 0) -> list[Fold]:
     """Split a sample at random into folds whose sizes differ by at most 1.
 
-    `number`: the number of folds: at least 2, and at most the number of strings. `seed`: equal
-    seeds give equal folds.
+    `number`: the number of folds: at least 2, and at most the number of strings. `seed`: the same
+    seed gives the same folds.
 
     Returns, for each fold, the training strings, which are those of all other folds, and the
     strings of the fold, which are held out.

@@ -108,7 +108,7 @@ Files = Callable[[str], bytes]
 def no_files(name: str) -> bytes:
     """Raise an error in place of reading an uploaded file, because nothing has been uploaded."""
     raise RecipeError(
-        "No file has been uploaded yet: the recipe's source is an upload, but it names no file of "
+        "There are no strings yet: the recipe's source is 'upload', but it names no file of "
         "training strings."
     )
 
@@ -235,7 +235,7 @@ def _upload(recipe: DataRecipe, files: Files) -> Data:
         if solution is not None:
             readings["upload_solution"] = solution_reading(solution)
         test = file_test_set(rows, solution, model)
-    title = f"uploaded strings ({format})"
+    title = f"own strings ({format})"
     data = _split(recipe, sample, test, title, tuple(notes), model, windows)
     if model is not None:
         readings["upload_model"] = model_reading(model)
@@ -394,7 +394,7 @@ def blocks(windows: Words, alphabet: Alphabet, sizes: Sequence[int]) -> list[Sam
     >>> [list(part.words) for part in parts]
     [[(0,), (1,), (2,), (3,)], [(5,)], [(7,), (8,)]]
 
-    `sizes`: how many windows each part has; those with none take no place.
+    `sizes`: how many windows each part has; those with none take up no space.
     """
     parts = list[Sample]()
     end = len(windows)

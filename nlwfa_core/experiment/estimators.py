@@ -412,7 +412,7 @@ class StringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc, un
     def score(
         self, X: Strings, y: Sequence[Any], sample_weight: npt.ArrayLike | None = None
     ) -> float:
-        """Compute the share of strings that get their own label, each counted with its weight."""
+        """Compute the share of strings that get their true label, each counted with its weight."""
         return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Tags:

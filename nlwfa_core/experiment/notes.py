@@ -1,4 +1,4 @@
-"""Write what users should know about their strings: test strings that are training strings too,
+"""Write what users should know about their strings: test strings that are also training strings,
 symbols that a model does not know, and a sample with fewer prefixes than asked for.
 """
 
@@ -38,8 +38,8 @@ def basis_notes(hankel: HankelMatrix, recipe: HankelRecipe) -> tuple[str, ...]:
 
 
 def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """State how many test strings are training strings too; empty if none is. The samples must have
-    the same alphabet.
+    """State how many test strings are also training strings; empty if none is. The samples must
+    have the same alphabet.
 
     >>> from nlwfa_core import as_sample
     >>> overlap_notes(as_sample(["ab", "b"]), as_sample(["b", "b", "bb", "ab"]))

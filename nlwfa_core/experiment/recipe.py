@@ -172,7 +172,7 @@ class DataRecipe(Record):
     num_test: int = option(
         250,
         title="test strings",
-        help="Number of strings to hold back for scores, at most a fifth of uploaded ones.",
+        help="Number of strings to hold back for scores, at most a fifth of a file's strings.",
         limit="generated_strings",
         ge=1,
     )

@@ -120,7 +120,7 @@ def openfst_symbols(alphabet: Alphabet) -> str:
     for symbol in alphabet.symbols:
         if symbol == EPSILON or len(symbol.split()) != 1:
             raise RecipeError(
-                f"an OpenFst symbol table can't contain the symbol {symbol!r}: it is that of ε, or "
+                f"an OpenFst symbol table can't contain the symbol {symbol!r}: it stands for ε, or "
                 "contains white space"
             )
     return "".join(

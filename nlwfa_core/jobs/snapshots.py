@@ -3,9 +3,9 @@ not jump.
 
 A picture shows two principal components. These have arbitrary signs, and if their variances are
 nearly equal, they can rotate from one picture to the next. So each picture is rotated or reflected
-onto the one before it, such that its points move least (Schönemann 1966, orthogonal Procrustes).
-States are divided by their lengths first, because those of rare prefixes are short and would all
-lie close to 0.
+onto the one before it, so its points move as little as possible (Schönemann 1966, orthogonal
+Procrustes). States are divided by their lengths first, because those of rare prefixes are short and
+would all lie close to 0.
 """
 
 from __future__ import annotations

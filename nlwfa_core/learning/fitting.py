@@ -135,7 +135,7 @@ def fit(
     cancelled: CancelCheck = never,
     **fields: Any,
 ) -> Fit:
-    """Learn a model from strings, with the options of a learner (`learners.options`) or, in short,
+    """Learn a model from strings, with the options of a learner (`learners.options`) or, for short,
     with keywords: `fit(strings, "SP", rank=5)`.
 
     SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5) learn from a Hankel matrix

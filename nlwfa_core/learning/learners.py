@@ -76,6 +76,20 @@ class NetworkLearner(HankelLearner, Networks, ByObjective):
         """Return whether it learns from a Hankel matrix with these options."""
         return self.objective == "hankel"
 
+    @property
+    def in_words(self) -> str:
+        """Return the title, as it is with these options: without a Hankel matrix, there is no
+        factorisation, and the other tanh is in what a state predicts.
+
+        >>> from nlwfa_core import options
+        >>> options("both.non", objective="likelihood").in_words
+        'tanh in the predictions and in the transitions, trained by likelihood'
+        """
+        if self.needs_hankel:
+            return self.title
+        predictions = self.title.replace("factorisation", "predictions")
+        return f"{predictions.replace('termination', 'predictions')}, trained by likelihood"
+
     def two_steps(
         self,
         hankel: HankelMatrix,

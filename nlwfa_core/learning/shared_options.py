@@ -114,6 +114,11 @@ class LearnerOptions(Record):
     learner: str
     rank: int = option(10, title="rank k", help="Number of states.", limit="rank", ge=1)
 
+    @property
+    def in_words(self) -> str:
+        """Return the title, as it is with these options."""
+        return self.title
+
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return what would have to change for a field to have an effect; see `Record.needs`. This
         is the learner if no other field of this learner gives the field an effect.
@@ -168,8 +173,8 @@ class LearnerOptions(Record):
         return cls.from_hankel and statistic != "string" and (cls.networks or transform != "none")
 
     def depends_on_processor(self, transform: str) -> bool:
-        """Return whether another type of processor changes the result so much that the digits shown
-        on pages differ. `transform` is that of the Hankel matrix.
+        """Return whether another type of processor changes the result enough to alter the digits
+        shown on pages. `transform` is that of the Hankel matrix.
 
         By measurement (docs/method-notes.md), this is the case for refinement by likelihood, unless
         a softmax keeps the outputs positive. Other outputs may pass through 0 during training. At

@@ -12,7 +12,7 @@
 - `evaluate`: `evaluate`, which computes all scores of a model on a test set.
 - `intervals`: how much scores would change with other test strings, and whether two models differ
   by more than that.
-- `influences`: the same at once for all pairs of many models, without resampling.
+- `influences`: the same for all pairs of many models at once, without resampling.
 - `comparison`: `compare`, which compares two models in one call.
 - `diagnostics`: whether a model's mass converges, and whether its weights can be probabilities.
 - `tables`: tables of results, written as LaTeX, Markdown, CSV and JSON.

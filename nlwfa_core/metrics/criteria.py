@@ -43,8 +43,7 @@ WEIGHTS_COUNT = (
 
 @dataclass(frozen=True)
 class InformationCriteria:
-    """AIC and BIC of a model; the lower, the better. Only values for the same strings can be
-    compared.
+    """AIC and BIC of a model; lower is better. Only values for the same strings can be compared.
 
     Attributes
     ----------

@@ -363,8 +363,8 @@ def string_scores(
     number[trie.ends] = np.arange(len(trie.ends))
     if ends is None or (number[ends] < 0).any():
         raise RecipeError(
-            "intervals need test strings that are those of the Pautomac score: a string of T "
-            "is not among them"
+            "intervals need the test strings of the Pautomac score; a string of T is not among "
+            "these test strings"
         )
     counts = test.sample.counts.astype(np.int64)
     next_scores, exponents = scaled_next_scores(model, trie)
@@ -589,7 +589,7 @@ def paired_differences(
     `FEWEST_STRINGS` test strings no difference has one.
 
     BCa intervals of differences exclude 0 too often: where few strings tell two equal models apart,
-    up to 18 times in 100 instead of 5 with 30 strings. Student's t interval, with the standard
+    with 30 strings up to 18 times in 100 instead of 5. Student's t interval, with the standard
     deviation of the resampled differences, fails where the differences are skewed. So an interval
     here ends at the farther end of the two, on each side. A difference that has an infinite value
     in some resample has the BCa interval.

@@ -228,9 +228,9 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
     """Rank the next symbols after each prefix by a model's scores, the highest score first.
 
     Negative scores rank below positive ones. Symbols with equal scores are ranked by their numbers,
-    and the end of the string comes last among them. So that rounding errors do not decide, scores
-    count as equal if they differ by at most 2⁻²⁹ times the largest
-    |score| among the symbols not yet ranked. Scores of nan come after all numbers.
+    and the end of the string comes last among them. To keep rounding errors from deciding, scores
+    count as equal if they differ by at most 2⁻²⁹ times the largest |score| among the symbols not
+    yet ranked. Scores of nan come after all numbers.
 
     >>> from nlwfa_core.models.ngram import Uniform
     >>> rank_next(Uniform(2), Words.of([(), (0, 1)])).tolist()
@@ -329,7 +329,7 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
             f"got an array of shape {ranking.shape}"
         )
     if not len(targets):
-        raise RecipeError("a ranking of at least 1 prefix is needed to be scored; got none")
+        raise RecipeError("a ranking must have at least 1 prefix to be scored; got none")
     first = ranking[:, 0] if ranking.shape[1] else np.full(len(targets), NO_SYMBOL)
     return RankingScore(
         ndcg5=float(normalised_gains(ranking, targets).mean()),

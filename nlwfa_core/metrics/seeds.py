@@ -240,7 +240,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _signed_rank_place(number: int, tail: float) -> int:
-    """Find the largest number such that at most the share `tail` of all sums of signed ranks is
+    """Find the largest number for which at most the share `tail` of all sums of signed ranks is
     below it; 0 if there is none.
 
     >>> [

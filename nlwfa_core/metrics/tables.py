@@ -217,7 +217,7 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
 
 
 def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Write rows as CSV in which no spreadsheet takes a text for a formula: such a text gets a
+    """Write rows as CSV in which no spreadsheet takes text for a formula: such text gets a
     quotation mark in front.
 
     Numbers stay numbers, with all digits; None is an empty cell. Source: OWASP, CSV Injection.

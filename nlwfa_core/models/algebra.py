@@ -408,8 +408,7 @@ def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
     Theorem (Balle, Panangaden and Precup 2015): in this basis the Gram matrices of both sides, Σ_u
     (α₀ᵀ A_u)ᵀ (α₀ᵀ A_u) over all prefixes and Σ_v (A_v α∞)(A_v α∞)ᵀ over all suffixes, are the
     diagonal matrix of the singular values of the Hankel matrix of *all* strings. If these differ
-    from each other, the form is unique up to signs, which are chosen here such that α₀ is not
-    negative.
+    from each other, the form is unique up to signs, which are chosen here to make α₀ non-negative.
 
     >>> form = singular_value_automaton(WFA([1], [[[0.5]]], [0.5]))
     >>> form.singular_values.round(6).tolist()  # ‖(1, ½, ¼, …)‖² / 2

@@ -32,7 +32,7 @@ def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, Float
     An axis is determined only up to its sign. This function leaves the sign as the SVD gives it.
 
     `points` (n, k). `num_axes`: how many axes to return. Only the first min(n, k) of them can be
-    other than zero.
+    nonzero.
 
     Returns `mean` (k,). `axes` (num_axes, k): one unit vector per row, in descending order of the
     variance along it. Rows from min(n, k) on are zero, and all rows are zero if the points

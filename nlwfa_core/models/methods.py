@@ -77,8 +77,8 @@ class Methods:
         return dict(zip((*alphabet.symbols, END), shares.tolist(), strict=True))
 
     def sample(self, num_strings: int, seed: int = 0, max_length: int = 1000) -> Sample:
-        """Draw strings, symbol by symbol, from the model's normalised |scores|. Equal seeds draw
-        equal strings.
+        """Draw strings, symbol by symbol, from the model's normalised |scores|. The same seed draws
+        the same strings.
 
         `sampling.draw` does the same and returns more: chances, how many strings were given up, and
         how negative the scores are.

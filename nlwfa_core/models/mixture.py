@@ -247,8 +247,7 @@ def _prefix_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray]:
     """Compute f(uσΣ*) for each prefix u, and f(u) in the last column, divided by 2ᵉ; and e of each
     prefix.
 
-    The exponents are such that the largest score of a prefix is between ½ and 1; e is NONE if all
-    are 0.
+    The exponents put the largest score of a prefix between ½ and 1; e is NONE if all are 0.
     """
     scores, exponents = _joint_scores(model, trie)
     with np.errstate(invalid="ignore"):

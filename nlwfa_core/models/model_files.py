@@ -237,7 +237,7 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     if isinstance(model, Mixture):
         parts = [_parts_of(part) for part in model.models if not isinstance(part, Mixture)]
         if len(parts) < len(model.models):
-            raise TypeError("a mixture of mixtures of another level can't be saved")
+            raise TypeError("a mixture that holds mixtures of another level can't be saved")
         arrays = {
             f"{number}.{name}": array
             for number, (_, part_arrays) in enumerate(parts)

@@ -192,7 +192,7 @@ class Reading(ABC):
         """Write the LaTeX of f(x) before normalisation, one formula per line.
 
         `entry`: (word, end) -> the LaTeX of the network's output in the λ-column for that word.
-        `end` is the symbol ⊣ if the map of the end of the string is applied as well, and otherwise
+        `end` is the symbol ⊣ if the map of the end of the string is also applied, and otherwise
         empty. `following`: the LaTeX of the network's output for a prefix u and a next symbol σ.
         """
         end = r"{\dashv}" if self.has_end_map else ""

@@ -196,8 +196,8 @@ def smallest(initial: FloatArray, transitions: FloatArray, termination: FloatArr
 def balance(
     initial: FloatArray, transitions: FloatArray, termination: FloatArray
 ) -> tuple[Maps, FloatArray]:
-    """Multiply each state by a power of two, so states are of comparable size. No digit
-    changes, nor does the function.
+    """Multiply each state by a power of two, so states are of comparable size. Neither the digits
+    nor the function change.
 
     States in very different units would hide directions that are small in all units but one
     (Parlett and Reinsch 1969).

@@ -104,7 +104,9 @@ def has_any_of(words: Words, numbers: Sequence[int]) -> Mask:
 
 
 def num_unknown(model: Model, sample: Sample) -> int:
-    """Count the strings with a symbol that a model does not know, or that stands for those."""
+    """Count the strings with a symbol that a model does not know, or that stands for unknown
+    symbols.
+    """
     if isinstance(model, WithUnseen):
         return int(sample.counts[~has_known_symbols(sample.words, model.model.num_symbols)].sum())
     alphabet = alphabet_of(model)
@@ -141,7 +143,7 @@ def check_some_known(words: Words, alphabet: Alphabet) -> None:
 
 
 def no_known_symbol(alphabet: Alphabet) -> RecipeError:
-    """Make the error for test strings of which an alphabet knows no symbol."""
+    """Make the error for test strings that have no symbol of an alphabet."""
     return RecipeError(
         f"no symbol of the test strings is in the model's alphabet of {alphabet.summary}"
     )

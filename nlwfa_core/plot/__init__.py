@@ -880,7 +880,7 @@ def panels(
     """
     check_type("scores", scores, Mapping)
     if not scores:
-        raise RecipeError("panels need at least one panel; got none")
+        raise RecipeError("scores must hold at least one panel; got none")
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -922,7 +922,7 @@ def _axes(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes
 
     if not isinstance(ax, Axes):
         raise TypeError(
-            f"ax must be Axes of Matplotlib, as plt.subplots() makes them; got {type(ax).__name__}"
+            f"ax must be Matplotlib Axes, as plt.subplots() returns; got {type(ax).__name__}"
         )
     return ax
 
@@ -1144,7 +1144,7 @@ def _entries(matrix: HankelMatrix | FloatArray) -> sparse.csr_array:
         entries = sparse.csr_array(values)
     if not np.isfinite(entries.data).all():
         raise RecipeError(
-            "all entries of a matrix must be finite to be drawn; got nan or an infinite one"
+            "all entries of a matrix must be finite to be drawn; got nan or an infinite entry"
         )
     return entries
 

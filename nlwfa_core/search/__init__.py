@@ -1,4 +1,4 @@
-"""Search for the best model of all families within some minutes, and choose a rank.
+"""Search for the best model of all families within a few minutes, and choose a rank.
 
 - `budget`: how much time and how many states and threads a search may use.
 - `rank_selection`: the choice of a rank by validation strings, AIC or BIC.

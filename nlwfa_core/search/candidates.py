@@ -20,7 +20,7 @@ MOST_BITS = 1000.0  # of a string, so its perplexity is finite
 
 @dataclass(eq=False)
 class Candidate:
-    """A model of one family, and how good it is."""
+    """A model of one family, with its score."""
 
     # whether the weights sum to 1 for certain, so a mixture with it is one of distributions
     is_distribution: ClassVar[bool] = True
@@ -79,7 +79,7 @@ def title_of(components: Sequence[Candidate], level: str) -> str:
 
 
 def perplexity(bits: float, symbols: float) -> float:
-    """Compute the perplexity of strings with a mean number of symbols, ends counted."""
+    """Compute the perplexity of strings with a mean number of symbols, counting the ends."""
     return float(np.exp2(min(bits * symbols, MOST_BITS)))
 
 

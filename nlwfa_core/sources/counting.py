@@ -274,7 +274,7 @@ def count_text(
     reading = reading or Reading()
     if reading.window:
         raise RecipeError(
-            "window must be 0 for a table of counts: windows need their order; got "
+            "window must be 0 for a table of counts: windows need the order of the strings; got "
             f"{reading.window:,}"
         )
     held = _Held(max_distinct)

@@ -171,7 +171,7 @@ class Dyck(Methods):
     def sample(
         self, num_strings: int, seed: int = 0, max_length: int = limits.most("string_length")
     ) -> Sample:
-        """Draw strings by the grammar's rules. Equal seeds draw equal strings.
+        """Draw strings by the grammar's rules. The same seed draws the same strings.
 
         >>> Dyck().sample(1_000, seed=1).num_strings
         1000

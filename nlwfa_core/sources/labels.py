@@ -68,7 +68,7 @@ def split_by_label(data: bytes, label_column: str, reading: Reading) -> dict[str
         Reading.adapted(reading.changes(), format="csv") if reading.format == AUTO else reading
     )
     if reading.format != "csv":
-        raise FormatError(f"labels are in a table (format csv); got the format {reading.format!r}")
+        raise FormatError(f"labels need a table (format csv); got the format {reading.format!r}")
     if reading.count_column or reading.window:
         raise FormatError(
             "each row of a labelled table is one whole string: count_column must be empty and "

@@ -281,14 +281,14 @@ class _XesParser:
         self._depth += 1
         line = self._parser.CurrentLineNumber
         if depth >= MOST_DEPTH:
-            raise FormatError(f"elements nested in more than {MOST_DEPTH:,} others", line)
+            raise FormatError(f"elements can't be nested in more than {MOST_DEPTH:,} others", line)
         if depth > 3:
             return
         name = tag.rsplit(":", 1)[-1]
         if depth == 0 and name != "log":
             raise FormatError(f"the root element must be log; got {quoted(name)}", line)
         if name == "event" and depth == 1:
-            raise FormatError("an event outside of a trace", line)
+            raise FormatError("an event is outside a trace", line)
         if depth == 1 and name == "trace":
             self._trace = []
             self.lines.append(line)
@@ -299,7 +299,7 @@ class _XesParser:
             key = attributes.get("key")
             if key == self._key:
                 if self._name is not None:
-                    raise FormatError(f"an event with two attributes {self._key}", line)
+                    raise FormatError(f"an event has two attributes {self._key}", line)
                 self._name = attributes.get("value", "")
             if key == TRANSITION:
                 self.transitions[attributes.get("value", "").lower()] += 1
@@ -311,7 +311,7 @@ class _XesParser:
         line = self._parser.CurrentLineNumber
         if len(self._path) == 3 and self._path[1:] == ["trace", "event"]:
             if self._name is None:
-                raise FormatError(f"an event without the attribute {quoted(self._key)}", line)
+                raise FormatError(f"an event lacks the attribute {quoted(self._key)}", line)
             self._trace.append(self.symbols.of(self._name, line))
         elif len(self._path) == 2 and self._path[1] == "trace":
             self.num_empty += not self._trace

@@ -259,7 +259,7 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
         raise TypeError(
             f"{name} must be several strings, such as a list of lists; got an array of shape "
             f"{tuple(strings.shape)}, a column of "
-            "numbers: pass a list of sequences, for X and lengths of hmmlearn "
+            "numbers: pass a list of sequences; for hmmlearn's X and lengths, "
             "np.split(X.ravel(), np.cumsum(lengths)[:-1])"
         )
     try:

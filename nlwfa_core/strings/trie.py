@@ -278,8 +278,8 @@ class Trie:
         """Compute states as `roll_out` does, but divided by 2ᵉ, so those after long prefixes
         neither vanish nor overflow.
 
-        Multiplying by powers of two changes no digit. The steps must be linear wherever states have
-        been multiplied or divided.
+        Multiplying by powers of two does not change the digits. The steps must be linear wherever
+        states have been multiplied or divided.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@ right and what is wrong.
 
 A key reads text and never evaluates it. Text that can't be read raises RecipeError, and does not
 count as a try. Widgets that offer choices join them with `SEPARATOR` into the same kind of text, so
-that any answer can be stored, sent and checked again.
+any answer can be stored, sent and checked again.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def histogram(key: Key, guesses: Sequence[str]) -> list[Bar]:
     """Count equal answers.
 
     The options of a choice are all there, in their order; if several may be chosen, each choice
-    counts. Equal numbers are one bar, under the text that was entered most often, and bars of
+    counts. Equal numbers share one bar, under the text that was entered most often, and bars of
     numbers are in their order. Other answers come with the most frequent first. Beyond `MAX_BARS`,
     the rarest are one bar.
 

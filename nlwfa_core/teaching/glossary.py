@@ -9,9 +9,8 @@ TERMS = {
     "string": "A sequence of symbols, such as ab. λ is the empty string.",
     "sample": "A collection of strings, in which a string may occur several times.",
     "alphabet": "The set Σ of symbols that strings are made of.",
-    "prefix": "A beginning of a string: λ, a and ab are prefixes of ab, and so is any string of "
-    "itself.",
-    "suffix": "An ending of a string: λ, b and ab are suffixes of ab.",
+    "prefix": "A beginning of a string: λ, a and ab are the prefixes of ab.",
+    "suffix": "An ending of a string: λ, b and ab are the suffixes of ab.",
     "depth": "The number of brackets that are open after a prefix.",
     "Hankel matrix": "The matrix H with a row for each prefix u, a column for each suffix v, and "
     "the cell H[u, v] = f(uv).",
@@ -26,15 +25,15 @@ TERMS = {
     "of states that a linear model of f needs.",
     "singular "
     "value": "The size of one of the independent parts that add up to a matrix. The rank is the "
-    "number of them that are not 0.",
+    "number of singular values that are not 0.",
     "state": "What a model remembers about a prefix: a vector of k numbers. We say that such a "
     "model has k states, because a deterministic automaton is always in one of k: one number is 1, "
     "the others are 0.",
     "spectral radius": "The largest |eigenvalue|. If that of ΣA, the sum of all A_σ, is below 1, "
     "the weights "
     "have a finite sum.",
-    "WER": "Word error rate: the share of wrong guesses of the next symbol, the end counted. Lower "
-    "is better.",
+    "WER": "Word error rate: the share of wrong guesses of the next symbol or of the end. Lower is "
+    "better.",
     "Pautomac": "A competition (2012). Its score is a perplexity on test strings, 2 to the power "
     "of −Σ P*(x) log₂ P(x), where P* is the true model, and P the one being scored. We give its "
     "logarithm, log₂.",
@@ -54,8 +53,8 @@ TERMS = {
     "raises it.",
     "PFA": "Probabilistic finite automaton: a linear model whose weights are probabilities, so "
     "none is negative.",
-    "seed": "The number from which all that is random follows. The same seed repeats a result; "
-    "another shows how much of it is chance.",
+    "seed": "The number that determines everything random. The same seed repeats a result; another "
+    "shows how much of it is chance.",
     "n-gram": "A model that guesses the next symbol from the n − 1 symbols before it.",
     "epoch": "One pass of training over all cells of the Hankel matrix, or over all strings.",
     "validation string": "A string that is not learned from, but used to choose among models.",

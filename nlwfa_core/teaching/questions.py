@@ -226,7 +226,7 @@ def read_key(declarations: Sequence[Declaration]) -> Key:
         for hint in getattr(key, "hints", ()):
             key.check(hint.answer)
         if not key.check(key.best).correct:
-            raise RecipeError("the answer can't be entered")
+            raise RecipeError("no answer that can be entered would be right")
     except FormatError:
         raise
     except RecipeError as error:

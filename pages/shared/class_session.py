@@ -283,7 +283,7 @@ def record(*responses: Response, began: str = "") -> None:
     try:
         _send()
     except RecipeError as error:
-        later = " It is sent again with the next page." if st.session_state[UNSENT] else ""
+        later = " It will be sent again with the next page." if st.session_state[UNSENT] else ""
         error_toast(f"Your answer was not recorded. {error}{later}")
 
 

@@ -101,8 +101,8 @@ class Context:
         recipe = self.recipe.data
         if recipe.source == "upload" and not recipe.upload:
             raise RecipeError(
-                "No file has been uploaded yet: upload one on the Data page, or choose another "
-                "source."
+                "There are no strings yet: paste or upload your own on the Data page, or choose "
+                "another source."
             )
         if not recipe.upload:
             return _generated_data(self.data_key, recipe)

@@ -69,7 +69,7 @@ def exercise(task: str, seed: int, question: Question, how: str = "") -> None:
         class_session.begin(name)
         if response.tries:
             st.warning(
-                f"{_said(key, response.answers[-1])}: not yet right. {response.reason} Try "
+                f"{_said(key, response.answers[-1])}: not right yet. {response.reason} Try "
                 "once more.",
                 icon=":material/replay:",
             )

@@ -45,8 +45,10 @@ PRESSES = "lessons.presses"
 # the parameter with the names of the controls to show; ALL among them shows all
 SHOW = "show"
 ALL = "all"
-ANSWER_FIRST = '"The results appear here when you have answered."'
-HIDDEN = "The quiz is open next to this. The step's text and answer are hidden until you leave it."
+ANSWER_FIRST = '"The results appear here once you have answered."'
+HIDDEN = (
+    "The quiz is open next to this. The step's text and answer are hidden until you leave the quiz."
+)
 # the lesson and the index of a step, and the values of the controls before that step was opened
 MINE = "lessons.mine"
 # the values of the controls, and those of `VIEW`, before the lesson was opened
@@ -79,7 +81,7 @@ def current() -> tuple[Lesson, int] | None:
     step = url_parameters.value(STEP)
     if name and name not in contents.lessons():
         close()
-        text = f"There is no lesson {name[:40]!r}. There are {', '.join(contents.lessons())}."
+        text = f"There is no lesson {name[:40]!r}. The lessons are {', '.join(contents.lessons())}."
         error_toast(text)
         return None
     if not name:

@@ -40,7 +40,7 @@ def home() -> Path:
 def how_long_uploads_stay() -> str:
     """State until when the server keeps uploaded files."""
     if os.environ.get("NLWFA_HOME"):
-        return "until the space is needed for other files, and yours have gone unused the longest"
+        return "until the space is needed for other files and yours have been unused the longest"
     return "until the server stops"
 
 

@@ -216,7 +216,7 @@ def _contents(only: bool, slide: bool, step: bool) -> str:
     )
     if st.query_params.get("source") == "upload":
         text += (
-            " Your strings are not in the link, so it works on this server alone: they stay here "
+            " Your strings are not in the link, so it works only on this server, where they stay "
             f"{server.how_long_uploads_stay()}."
         )
     return text

@@ -522,7 +522,7 @@ def _learning_controls(effective: list[str]) -> None:
     if "refine" in names:
         _control("refine")
     if refinement:
-        _expander("Options of the refinement", "refinement", refinement)
+        _expander("Refinement options", "refinement", refinement)
 
 
 def _expander(title: str, name: str, names: Iterable[str]) -> None:

@@ -62,7 +62,7 @@ HEIGHT = 360
 NETWORK_NOTE = (
     "Each line shows a unit's value times its weight, blue if positive and red if negative. For "
     "each pair of layers, the strongest lines are shown. The stronger a unit's colour, the larger "
-    "its value, relative to the rest of its layer for all of these prefixes; a thick ring means "
+    "its value, relative to the largest in its layer for all of these prefixes; a thick ring means "
     "that tanh bends it. Entries of H are divided by the largest one. As training lowers the loss, "
     "the picture of H − Ĥ fades."
 )
@@ -659,7 +659,7 @@ def queue_words(statuses: Sequence[JobStatus]) -> str:
             if running[0].seconds_left is None
             else f" (about {duration(running[0].seconds_left)})"
         )
-        return f"Starts when your other training ends: {running[0].recipe.title}{left}."
+        return f"Starts when your other training run ends: {running[0].recipe.title}{left}."
     first = "Waiting" if len(waiting) == 1 else f"{len(waiting)} waiting, the first one"
     when = (
         "" if status.seconds_left is None else f", starts in about {duration(status.seconds_left)}"

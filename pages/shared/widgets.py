@@ -96,9 +96,9 @@ def errors_as_messages() -> Iterator[None]:
         name = secrets.token_hex(4)
         log.exception("unexpected error %s", name)
         st.error(
-            f"Something went wrong here that should not have (id {name}). Your settings are saved "
-            "in this page's web address. Try another page, or *Undo* in the sidebar; if it "
-            "happens again, give the id to the person who runs this server.",
+            f"Something went wrong here (id {name}). Your settings are saved in this page's web "
+            "address. Try another page, or *Undo* in the sidebar; if it happens again, give the id "
+            "to the person who runs this server.",
             icon=":material/error:",
         )
     else:

@@ -393,7 +393,7 @@ def drawing() -> tuple[WFA, Word]:
         st.info(escape_markdown(note), icon=":material/info:")
     if draft.mistakes:
         st.warning(
-            f"{plural(len(draft.mistakes), 'row')} of the tables can’t be read: see *Tables* "
+            f"{plural(len(draft.mistakes), 'row')} of the tables can't be read: see *Tables* "
             "below.",
             icon=":material/warning:",
         )
@@ -428,7 +428,7 @@ def _typed(wfa: WFA) -> tuple[str, Word, str]:
     except RecipeError as error:
         return text, (), str(error)
     cut = (
-        f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols walk."
+        f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols are read."
         if len(word) > walk.MAX_SYMBOLS
         else ""
     )
@@ -593,7 +593,7 @@ def _is_distribution(wfa: WFA) -> bool:
             " The button *Make it a distribution* divides by the sum." if mass.is_scalable else ""
         )
         st.info(
-            "Strings can be drawn from a probability distribution only. "
+            "Strings can be drawn only from a probability distribution. "
             f"{escape_markdown(mass.sentence)}{more}"
         )
     return mass.is_distribution
@@ -648,7 +648,7 @@ def learn_back(wfa: WFA) -> None:
     st.caption(
         "The plot shows Σ |f̂(x) − f(x)| over all strings of up to "
         f"{plural(curve.longest, 'symbol')}, which hold {format_share(curve.compared_mass)} of "
-        f"the probability. f̂ is learned by SP with rank {curve.rank}, the true one, from the 30 "
+        f"the probability. f̂ is learned by SP with the true rank, {curve.rank}, from the 30 "
         "most frequent prefixes and suffixes. Each dot is a seed; the line joins the medians."
     )
 
@@ -677,8 +677,8 @@ def asking(wfa: WFA) -> None:
     st.markdown(
         "You are the teacher. A learner may ask for the weight of any string, and may ask *Is this "
         "your automaton?* If it is not, you name a string whose weight differs. Each such string "
-        "adds a row, a column and a state: what the learner fills in is a block of the Hankel "
-        "matrix."
+        "adds a row, a column and a state. The table that the learner fills in is a block of the "
+        "Hankel matrix."
     )
     alphabet = wfa.alphabet
     assert alphabet is not None
@@ -719,7 +719,7 @@ def merging(wfa: WFA) -> None:
         return
     st.markdown(
         "Strings from your automaton form a prefix tree, with a node for each beginning. "
-        "Beginnings with the same continuations are one state. So each node is compared with the "
+        "Beginnings with the same continuations share a state. So each node is compared with the "
         "existing states: it is merged into one of them, or it becomes a state."
     )
     picture = st.container(key="build.merging")

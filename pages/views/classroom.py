@@ -54,7 +54,7 @@ TABLES = ("answers", "hand-ins", "gains")
 MOST_NAMED = 30  # people in the list of those who have answered
 THIS_PAGE = ""
 MOST_SHOWN = 10  # people in the list of those to remove, with a button each
-LOCK_HELP = "Members go on answering; nobody else can join until you let people join again."
+LOCK_HELP = "Members can go on answering; nobody else can join until you let people join again."
 REMOVE_NOTE = (
     "A removed member can't join again from the same browser, and nothing of theirs is shown or "
     "recorded. *Let back in* undoes this. If they come back from other browsers, lock joining."
@@ -112,9 +112,9 @@ def entrance() -> None:
         st.button("Open a session", key="class.open", icon=":material/co_present:", on_click=_open)
         _own_sessions()
         st.caption(
-            "The session and everything in it are deleted when you delete it, or after "
-            f"{KEEP_DAYS} days at the latest. On a full server, one with fewer than {CLASS_SIZE} "
-            "people may be deleted earlier."
+            "The session and everything in it are kept until you delete it, but for at most "
+            f"{KEEP_DAYS} days. On a full server, a session with fewer than {CLASS_SIZE} people "
+            "may be deleted earlier."
         )
 
 
@@ -392,14 +392,14 @@ def _presenter() -> None:
         _moves(record, name, items)
     if not (visitor.is_identified() or url_parameters.value(class_session.TEACHER)):
         st.caption(
-            "Before you close this browser, keep *Your own link*, below: nothing else leads back "
+            "Before you close this browser, save *Your own link*, below: nothing else leads back "
             "to this board."
         )
     if record.closed is not None:
         st.info("This session is closed: nothing more is recorded.", icon=":material/lock:")
     elif record.locked is not None:
         st.info(
-            "Joining is locked: members go on, and nobody else can join.",
+            "Joining is locked: members can go on, and nobody else can join.",
             icon=":material/person_off:",
         )
     if not record.members:
@@ -723,7 +723,7 @@ def _gains(record: ClassRecord) -> None:
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
         "Only students who took both are counted; minutes are medians. The normalised gain is "
-        "(after − before) / (1 − before): the share of what was missing that was learned. In "
+        "(after − before) / (1 − before): the gain as a share of the largest possible gain. In "
         f"brackets is the 95 % interval over students, if there are at least {quizzes.FEWEST}."
     )
 
@@ -755,8 +755,8 @@ def session_controls() -> None:
                 {class_session.CLASS: code, class_session.TEACHER: class_session.token(code)}
             )
             st.markdown(
-                "With it you see this board in another browser. Anyone who has it can do what you "
-                "can, so don't show it."
+                "It opens this board in another browser. Anyone who has it can do everything that "
+                "you can, so don't show it."
             )
             st.code(address, language=None, wrap_lines=True)
     token = class_session.token(code)

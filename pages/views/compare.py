@@ -124,7 +124,7 @@ def side_by_side(recipe: Recipe) -> dict[str, Recipe]:
     )
     table = difference_table(recipes, every, uploads.titles(*recipes.values()))
     if table["option"]:
-        widgets.draw_table(table, "compare.differences", "Options of the shown runs")
+        widgets.draw_table(table, "compare.differences", "Options of the runs shown")
     return recipes
 
 
@@ -148,7 +148,7 @@ def sweep_controls(context: Context) -> Grid:
         bind="query-params",
         help="These are a hidden Markov model and a probabilistic automaton trained by EM, and "
         "recurrent networks, each with as many states as the rank. They learn from the strings "
-        "themselves, stop early by the validation strings, and take up to one or two minutes "
+        "themselves, stop early on the validation strings, and take up to one or two minutes "
         "each.",
     )
     left, middle, right = st.columns([1, 2.4, 0.8])
@@ -528,8 +528,8 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
             return
     if not best_scores:
         widgets.notes(
-            "There are no validation strings, so they can't choose a rank. Set some aside in the "
-            "sidebar, under Held-out strings and seed."
+            "There are no validation strings to choose a rank by. Set some aside in the sidebar, "
+            "under Held-out strings and seed."
         )
         return
     if all(len(scores) == 1 for scores in best_scores.values()):
@@ -583,7 +583,7 @@ def verdict(named: Mapping[str, Outcome], by: str) -> None:
         if by in CRITERIA
         else f"The best on validation strings by {SCORE_OF[by].short_title}"
     )
-    choice = f"{best}: {chosen}." if len(named) > 1 else ""
+    choice = f"{best}: {chosen.removeprefix('now: ')}." if len(named) > 1 else ""
     recipe = named[chosen].recipe
     sentence = Context(recipe).lead_over_ngram(recipe.data.error_rate if by in CRITERIA else by)
     level = level_with(chosen, named, by)
@@ -611,7 +611,7 @@ def records(context: Context, named: Mapping[str, Outcome]) -> None:
     with st.container(key="compare.records"):
         alt = "The runs among published figures, the best first"
         widgets.draw_table(record_table(problem, runs_here), "compare.records.table", alt)
-    kind = f" The problem's kind is {problem.kind}." if problem.kind else ""
+    kind = f" The kind of problem is {problem.kind}." if problem.kind else ""
     num_strings = context.data.train.num_strings
     st.caption(
         f"{'Higher' if problem.higher_is_better else 'Lower'} is better.{kind} Runs learned "
@@ -647,7 +647,7 @@ def pair(
         if all(one.key() != run.recipe.key() for run in ordered.values())
     ]
     if missing:
-        st.caption(f"{listed(missing)} can be chosen here when trained.")
+        st.caption(f"{listed(missing)} can be chosen here once trained.")
     try:
         models = [
             Context(ordered[name].recipe).string_scores

@@ -203,7 +203,7 @@ def _linked_lens(recipe: Recipe, choice: MatrixChoice, title: str) -> None:
     elif not open_lesson.draws_alone(open_lesson.MATRIX):
         st.caption(
             "Hover over a cell, a point or a string, and its prefix lights up in all three views. "
-            "Each point is also a prefix; prefixes with similar rows are near each other. Click to "
+            "Each point is a prefix; prefixes with similar rows are near each other. Click to "
             "pin a prefix and see the count."
         )
     table = widgets.opened("As a table", "hankel.as_table", "table")

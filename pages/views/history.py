@@ -288,8 +288,8 @@ def one_run(run_list: RunList, picked: Sequence[Run]) -> None:
             widgets.warnings(f"{history_tables.state_word(run.state).capitalize()}. {reason}")
         if history_tables.is_from_upload(run):
             widgets.notes(
-                "Its strings were uploaded. The history and bundles contain only a hash of "
-                "them, not the strings."
+                "The history and bundles contain only a hash of this run's strings, not the "
+                "strings."
             )
         _results(run)
         recipe = history_tables.recipe_of(run)
@@ -460,9 +460,9 @@ def _settable_recipe(run: Run) -> Recipe:
             contents.uploads().get(name)
         except RecipeError:
             raise RecipeError(
-                "The strings of this run were uploaded and are not on this server; the "
-                "history keeps only a hash of them. Upload "
-                "the same file on the Data page, then open the run again."
+                "The strings of this run are not on this server, and the history keeps only a "
+                "hash of them. Upload the same file on the Data page, or paste the same strings, "
+                "then open the run again."
             ) from None
     return recipe
 
@@ -659,7 +659,7 @@ def _export(run_list: RunList, done: Sequence[Run]) -> None:
         key="history.export",
         icon=":material/download:",
         on_click="ignore",
-        help="Finished runs as one file, to keep or to import into another lab. Uploaded strings "
+        help="Finished runs as one file, to keep or to import into another lab. Your own strings "
         "are not in it",
     )
 
@@ -700,8 +700,7 @@ def import_control(run_list: RunList) -> None:
         uploads.refusal(BUNDLE)
         st.caption(
             "Every file in it is checked before anything is saved, and nothing in it is ever "
-            "executed. Uploaded strings are not "
-            "in it."
+            "executed. A bundle doesn't contain anyone's own strings."
         )
 
 

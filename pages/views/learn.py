@@ -78,7 +78,7 @@ def picture() -> None:
             story = computed(story_payload, context.data_key, context.data.train)
             components.story("learn_story", story | {"id": context.data_key})
         st.caption(
-            "These are the training strings of *Data*, your own if you have uploaded some. "
+            "These are the training strings of *Data*, which may be your own. "
             "In the story, the matrix has only the "
             "most frequent beginnings and endings."
         )

@@ -115,7 +115,7 @@ def quiz(chosen: Quiz, when: str) -> None:
     )
     if after is None:
         st.markdown(
-            "The answers are shown when you have taken the quiz after the lesson, which has "
+            "The answers are shown once you have taken the quiz after the lesson, which has "
             "other numbers."
         )
         return
@@ -128,8 +128,8 @@ def quiz(chosen: Quiz, when: str) -> None:
             f"**{gain.text()}**."
         )
         st.caption(
-            "(after − before) / (1 − before), both as shares of the items: the share of what was "
-            "missing that was learned."
+            "(after − before) / (1 − before), both as shares of the items: the gain as a share of "
+            "the largest possible gain."
         )
     for number, item in enumerate(chosen.tasks(when), 1):
         with st.container(border=True, key=f"quiz_item_{number}"):

@@ -33,7 +33,7 @@ from pages.shared.context import Context
 from pages.shared.widgets import escape_markdown, typed_text
 
 HELP = (
-    "Symbols without spaces; with spaces between them if one is longer than a character. λ, or "
+    "Symbols without spaces, or with spaces between them if one is longer than a character. λ, or "
     "nothing, is the empty string."
 )
 # LEVEL is also in the address

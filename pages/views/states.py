@@ -196,7 +196,7 @@ def _typed(data: Data, scope: str) -> tuple[str, Word, str]:
     except RecipeError as error:
         return text, saved.get(valid, walk.first_word(data)), str(error)
     cut = (
-        f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols are walked through."
+        f"Only the first {walk.MAX_SYMBOLS} of {len(word):,} symbols are read."
         if len(word) > walk.MAX_SYMBOLS
         else ""
     )

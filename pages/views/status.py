@@ -129,7 +129,7 @@ def _why(run: Run) -> str:
     them.
     """
     return (
-        "Not shown: the message may quote uploaded strings."
+        "Not shown: the message may quote a visitor's own strings."
         if history_tables.is_from_upload(run)
         else history_tables.reason(run)
     )

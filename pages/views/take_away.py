@@ -222,7 +222,7 @@ def results(run: FinishedRun) -> list[Card]:
     """Make the cards of a finished run's downloads, whose files are made on demand."""
     linear = isinstance(run.result.model, WFA)
     losses = ", the losses of training" if run.result.report.logs else ""
-    deep = "how deep the model reaches" + ("" if linear else ", beside SP")
+    deep = "how deep the model reaches" + ("" if linear else ", compared with SP")
     figures = (
         f"The Hankel matrix, its singular values{losses}, {deep}, and Explore's scores at each "
         "rank (with a CSV): each as PDF, SVG and PNG, ready for a paper."
@@ -270,7 +270,7 @@ def results(run: FinishedRun) -> list[Card]:
         Card(
             ":material/folder_zip:",
             "Everything",
-            "All of this in one folder, including uploaded files, so script and "
+            "All of this in one folder, including your own files, so that the script and the "
             "notebook run there.",
             "nlwfa-run.zip",
             run.everything,

@@ -36,7 +36,7 @@ def heading(recipe: Recipe) -> None:
     """Draw which learner is trained with how many states, and what is wrong with that number."""
     learning = recipe.learning
     with st.container():
-        st.markdown(f"**{learning.learner}, k = {learning.rank}**: {learning.title}")
+        st.markdown(f"**{learning.learner}, k = {learning.rank}**: {learning.in_words}")
         widgets.notes(*recipe_formulas.rank_notes(recipe))
 
 

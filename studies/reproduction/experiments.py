@@ -222,8 +222,7 @@ CONVERGED = Settings(
 # After a change here, the refined runs have to be done again.
 REFINED = Settings(
     "refined settings",
-    "Not the paper's method, but the best that the library has: a network over conditional "
-    "probabilities, trained by likelihood in "
+    "Not the paper's method: a network over conditional probabilities, trained by likelihood in "
     "a third step ([what it is](README.md#what-the-refined-networks-are))",
     ("SP", "both.non"),
     linear={"statistic": "factor"},
@@ -255,7 +254,7 @@ FEW_STATES = Settings(
     "by likelihood, few states",
     "Not the paper's method either: the network of two or three states that Explore shows, trained "
     "from nothing by the likelihood of all prefixes, without a Hankel matrix "
-    "([how](../method-notes.md#conventions-worth-knowing))",
+    "([how](../likelihood.md))",
     ("both.non",),
     learning={"objective": "likelihood"},
 )

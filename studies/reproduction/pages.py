@@ -82,7 +82,7 @@ FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 raised to {FLOOR:g}"
 BANDS = (
     f"Bands in figures are {CONFIDENCE:.0%} intervals (Student's t) for the mean over all "
     "seeds, not the spread of single seeds. A "
-    "mean of one seed, or of seeds of which one has ∞, has no band."
+    "mean of one seed, or of seeds that include an ∞, has no band."
 )
 # Sizes in inches; the width of each panel in a chart with one, two, and three or more panels.
 PANEL_WIDTHS = (4.5, 3.3, 2.0)
@@ -171,7 +171,7 @@ def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
     """
     missing = len(experiment.runs) - len(measured)
     state = (
-        f"{missing:,} runs are missing: the same command continues with them."
+        f"{missing:,} runs are missing: the same command makes them."
         if missing
         else "Nothing is missing."
     )
@@ -190,8 +190,8 @@ def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
         parts += ["\n".join(lines), _unfinished(measured)]
     if experiment.name == "verbs-shipped":
         parts.append(
-            "These verbs are not the paper's, whose file is not part of this project: use "
-            "`--train` and `--validation` for it."
+            "These verbs are not the paper's, whose file is not part of this project; to use that "
+            "file, set `--train` and `--validation`."
         )
     return [
         *filter(None, parts),
@@ -206,13 +206,13 @@ def _what_a_seed_is(experiment: Experiment) -> str:
         return "A seed draws an automaton, and is the seed of the learner."
     if experiment.base.data.source == "dyck":
         own = (
-            "draws the strings to learn from and those to test on, and is also the seed of the "
-            "learner, so ± has all three causes"
+            "draws the training and the test strings, and is also the seed of the learner, so ± "
+            "has all three causes"
         )
     else:
         own = (
-            "splits the training file at random, and is also the seed of the learner; the "
-            "strings to test on are always the same"
+            "splits the training file at random, and is also the seed of the learner; the test "
+            "strings are always the same"
         )
     return (
         f"A seed {own}. Differences between models are paired, seed by seed, and have a "
@@ -221,7 +221,7 @@ def _what_a_seed_is(experiment: Experiment) -> str:
 
 
 def _unfinished(measured: Sequence[Measured]) -> str:
-    """Write how many of the trainings to convergence were cut off by the limit of epochs."""
+    """Write how many training runs to convergence were cut off by the limit of epochs."""
     runs = [
         one
         for one in select(measured, settings="converged")
@@ -229,7 +229,7 @@ def _unfinished(measured: Sequence[Measured]) -> str:
     ]
     unfinished = sum(bool(one.values[UNFINISHED_STAGES]) for one in runs)
     return (
-        f"{f'{unfinished:,}' if unfinished else 'None'} of the {len(runs):,} trainings to "
+        f"{f'{unfinished:,}' if unfinished else 'None'} of the {len(runs):,} training runs to "
         f"convergence {'were' if unfinished > 1 else 'was'} cut off by the limit of epochs."
         if runs
         else ""
@@ -270,9 +270,9 @@ def _time(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
     name = "k" if x == "rank" else "n"
     return [
         "## How long it took",
-        "Seconds of learning by the clock (the median of the runs), and hours, summed over "
-        "all runs. Counting and scoring are not "
-        "included. Other programs ran on the same machine, so an idle one takes less.",
+        "Seconds of learning by the clock (medians over runs), and hours summed over all runs, "
+        "without counting and scoring. "
+        "Other programs ran on the same machine; an idle one takes less time.",
         table(("settings", "learner", *(f"{name} = {at:,}" for at in xs), "hours"), rows),
     ]
 
@@ -503,23 +503,23 @@ def _zeros(
             ]
             header = (x_title, SCORE_TITLES["num_zero"], FLOORED_TITLE)
             body.append(f"With {experiment.settings[name].title}:\n\n{table(header, rows)}")
-    return ["## What SP gives weight 0", *body] if body else []
+    return ["## Strings to which SP gives weight 0", *body] if body else []
 
 
 # The paper's claims
 
 
 HOW_JUDGED = f"""\
-*Yes* means that the network is ahead of SP, of the uniform model and of the 5-gram, each time with a {CONFIDENCE:.0%} interval
-of the paired differences between seeds (Student's t) that excludes 0; for *similarly*, that the interval of its difference from
-SP lies within ±{SIMILAR}, and that it is ahead of the other two. *No* means that it is behind SP in the same sense. If the
+*Yes* means that the network is ahead of SP, the uniform model and the 5-gram, each time with a {CONFIDENCE:.0%} interval
+of the paired differences between seeds (Student's t) that excludes 0. For *similarly*, the interval of its difference from SP
+must lie within ±{SIMILAR}, and it must be ahead of the other two. *No* means that it is behind SP in the same sense. If the
 interval contains 0, or with fewer than {MIN_SEEDS} seeds, the answer is *{UNDECIDED}*. Intervals are not corrected for the
 number of ranks or sizes.
 
-The network is the one that the validation strings choose for each seed, by the score that is compared, among those of these
-settings: nothing is chosen by test scores. The paper shows curves without numbers, so only its sentences can be checked. Its curves
-are finite, so Pautomac scores are compared with weights of 0 raised to {FLOOR:g} of the total; otherwise SP's score would be ∞
-wherever a test string has weight 0. A positive difference means that the network is ahead."""  # noqa: E501
+For each seed, the validation strings choose the network among those of these settings, by the score that is compared: nothing is
+chosen by test scores. The paper shows curves without numbers, so only its sentences can be checked. Its curves are finite, so
+weights of 0 are raised to {FLOOR:g} of the total before Pautomac scores are compared; otherwise SP's score would be ∞ wherever a
+test string has weight 0. A positive difference means that the network is ahead."""  # noqa: E501
 
 
 def _judged_claims(
@@ -627,9 +627,9 @@ HOW_CONTROLLED = f"""\
 SP + likelihood is a linear model of the same Hankel matrix as the refined both.non, refined in the same number of steps. HMM
 and GRU have the library's defaults ([opponents](../opponents.md)): the HMM at most 500 iterations of EM from each of three
 starts, the GRU at most 6,000 updates of AdamW at rate 0.02. Validation strings stop all three. A GRU has more parameters than a
-network of as many states.
+network with as many states.
 
-The network is again the one that validation strings choose, and a positive difference means that it is ahead.
+Again validation strings choose the network, and a positive difference means that it is ahead.
 *{UNDECIDED.capitalize()}*: the {CONFIDENCE:.0%} interval contains 0, or there are fewer than {MIN_SEEDS} seeds."""  # noqa: E501
 
 
@@ -773,11 +773,10 @@ def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
 
 
 HOW_JUDGED_TABLE_1 = f"""\
-*Agrees* means that the model is ahead of all others of its table, the uniform model and the 5-gram included, with a
+*Agrees* means that the model is ahead of all others in its table, the uniform model and the 5-gram included, with a
 {CONFIDENCE:.0%} interval of the paired differences between seeds that excludes 0. With fewer than {MIN_SEEDS} seeds, or if an
 interval contains 0, the answer is *{UNDECIDED}*. “One of the NL-WFA models” is the one that the validation strings choose for
-each seed. A seed is a random split of the training file, and the seed of the learners; the test strings are the same for all
-seeds. A mean over one seed has no ±."""  # noqa: E501
+each seed."""  # noqa: E501
 
 
 def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Measured]) -> str:
@@ -947,8 +946,8 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
             ],
         ),
         "The lowest possible score is the entropy of the prefixes' frequencies. A published "
-        "number below it, in some base, has "
-        "another base, or is on other strings.",
+        "number that is below it in some base "
+        "has another base, or was computed on other strings.",
     ]
     return body, {}
 

@@ -40,7 +40,7 @@ def test_the_numbers_are_those_of_the_library() -> None:
     assert counts == scores.counts[:, : len(drawn["x"])].tolist()
     best = Classifier.of({label: its.true_model for label, its in data.items()}).score(test)
     assert any(f"get {format_share(best.accuracy)} right." in text for text in markdown_texts(app))
-    sentence = f"{scores.num_right:,} of {scores.num_strings:,} strings get their own label"
+    sentence = f"{scores.num_right:,} of {scores.num_strings:,} strings get their true label"
     assert any(sentence in text for text in markdown_texts(app))
 
 

@@ -178,7 +178,7 @@ def test_who_comes_back_finds_their_answers(
     app = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
     _answer(app, "2")
     again = open_lab("data", **{"class": code, "lesson": "rank", "step": 1})
-    assert "not yet right" in again.warning[0].value
+    assert "not right yet" in again.warning[0].value
     _answer(again, "3")
     assert again.success[0].value.startswith("Right on the second try.")
     back = open_lab("classroom", **{"class": code})

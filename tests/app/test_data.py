@@ -257,14 +257,15 @@ def test_an_upload_stays_on_all_pages_and_until_it_is_taken_out() -> None:
     assert counts(app) == before
     app.button(key="take_out.upload").click().run()
     assert complaints(app) == [
-        "No file has been uploaded yet: upload one on the Data page, or choose another source."
+        "There are no strings yet: paste or upload your own on the Data page, or choose another "
+        "source."
     ]
 
 
 def test_a_link_to_a_file_that_is_gone_says_so() -> None:
     app = open_lab("data", source="upload", upload="0" * 64)
     assert complaints(app) == [
-        "The uploaded file is no longer on the server: please upload it again."
+        "These strings are no longer on the server: please upload or paste them again."
     ]
 
 

@@ -299,7 +299,7 @@ def test_of_two_linear_models_that_with_more_starts_is_shown(starts: int) -> Non
 
 def test_strings_that_are_not_there_are_asked_for() -> None:
     [told] = complaints(open_lab(source="upload"))
-    assert "No file has been uploaded yet" in told
+    assert "There are no strings yet" in told
 
 
 def test_ranks_above_the_servers_limit_are_not_looked_for(monkeypatch: Any) -> None:

@@ -340,7 +340,7 @@ def test_a_run_whose_strings_were_uploaded_says_so_and_can_not_be_opened_without
         [run_of_result(gone.key(), type(result)(**{**vars(result), "recipe": gone}), time())]
     )
     app = tick(find(open_lab("history"), gone), 0)
-    assert any("only a hash of them" in note.value.replace("\\", "") for note in app.info)
+    assert any("only a hash of this run" in note.value.replace("\\", "") for note in app.info)
     app.button(key="history.open").click().run()
     [sentence] = complaints(app)
     assert "not on this server" in sentence and sentence.endswith("Nothing was changed.")

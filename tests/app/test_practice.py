@@ -22,7 +22,7 @@ def test_tasks_are_answered_and_scored():
     )
     app.text_input(key="exercise.weight_two_3.entry").set_value("-1")
     app.button(key="exercise.weight_two_3.check").click().run()
-    assert "not yet right" in app.warning[0].value
+    assert "not right yet" in app.warning[0].value
     app.text_input(key="exercise.weight_two_3.entry").set_value(task.question.key.best)
     app.button(key="exercise.weight_two_3.check").click().run()
     assert app.success[0].value.startswith(

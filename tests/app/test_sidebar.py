@@ -132,7 +132,7 @@ def test_a_preset_sets_every_control(preset: str) -> None:
     )
     app.selectbox(key="controls.preset").set_value(preset).run()
     wanted = PRESETS[preset][1]
-    assert all("No file has been uploaded" in told for told in complaints(app)), complaints(app)
+    assert all("There are no strings yet" in told for told in complaints(app)), complaints(app)
     assert recipe_of(app) == wanted
     if wanted.learning.needs_hankel:  # otherwise these have no effect, and no control
         assert app.number_input(key="num_prefixes").value == wanted.hankel.num_prefixes

@@ -40,7 +40,7 @@ def test_figures_have_units_and_failures_a_sentence(monkeypatch: pytest.MonkeyPa
     failures = next(table.value for table in app.dataframe if "why" in table.value)
     assert {
         "rank must be at most 30; got 31",
-        "Not shown: the message may quote uploaded strings.",
+        "Not shown: the message may quote a visitor's own strings.",
     } <= set(failures["why"])
     seen = " ".join([*markdown_texts(app), *(table.value.to_csv() for table in app.dataframe)])
     assert "secret" not in seen and "typed by ada" not in seen

@@ -278,7 +278,7 @@ VERDICTS = [
     (lane(0.0), lane(0.0), "level: the curve buys nothing"),
     (lane(0.0), lane(0.1), "the linear model has 100% less error"),
     (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither model comes near H"),
-    (lane(None), lane(0.2), "only the nonlinear model holds any string"),
+    (lane(None), lane(0.2), "only the nonlinear model can be scored"),
     (lane(0.2), lane(None), "the nonlinear model failed"),
     (lane(0.2), lane("∞"), "the nonlinear model failed"),
     (lane(None), lane(None), "neither model can be scored"),
@@ -493,7 +493,7 @@ CHANCE = [
     (0.1, 0.1, "level: the curve buys nothing", {"margins": [0.009, 0.1, 0.1]}),  # below a tenth
     (0.1, 0.095, "level: the curve buys nothing", {"margins": [0.002, 0.1, 0.1]}),
     (0.1, 0.1, NO_DIFFERENCE, {"isFew": True}),
-    ("∞", 0.1, "only the nonlinear model holds any string", {"margins": [0.2, 0.1, 0.1]}),
+    ("∞", 0.1, "only the nonlinear model can be scored", {"margins": [0.2, 0.1, 0.1]}),
 ]
 
 
@@ -539,7 +539,7 @@ def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     last = verdict(script, lane(0.2, reach=8), None, learner="SP", rank=1)
     assert last["head"] == "With 1 state, matrices are right on [ⁿ]ⁿ to depth 8 or more"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
-    assert nothing["head"] == "With 1 state, matrices hold no string at all"
+    assert nothing["head"] == "With 1 state, matrices are right on no string"
     undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
     guessed = verdict(script, undrawn, None, learner="SP", rank=1)
     assert guessed["head"] == "With 1 state, matrices guess 50% of what follows"

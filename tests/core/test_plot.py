@@ -314,7 +314,7 @@ def test_symbols_are_drawn_as_they_are() -> None:
         (lambda: plot.hankel(np.ones(3)), "must have two dimensions"),
         (lambda: plot.hankel(np.array([[np.nan]])), "must be finite"),
         (lambda: plot.hankel("H"), "matrix must be a HankelMatrix or an array of numbers; got str"),
-        (lambda: plot.hankel(HANKEL, "left"), "ax must be Axes of Matplotlib.*got str"),
+        (lambda: plot.hankel(HANKEL, "left"), "ax must be Matplotlib Axes.*got str"),
         (lambda: plot.singular_values(HANKEL, rank=0), "rank must be at least 1; got 0"),
         (lambda: plot.states(MODEL, ["ax"]), "symbol 'x' is not in the alphabet"),
         (

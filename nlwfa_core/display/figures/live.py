@@ -35,9 +35,9 @@ LOSS_NOTES = {
     BITS: "Bits per symbol are measured on the validation strings; the end of each string counts "
     "as a symbol. Epoch 0 is the model "
     "before refinement.",
-    PENALISED_BITS: "Bits per symbol are measured on the training strings, with the prior of the "
-    "weights as a part of them; the end of each string counts as a symbol. The curve is the last "
-    "part of the training: many starts came before it.",
+    PENALISED_BITS: "Bits per symbol are measured on the training strings, and include the prior "
+    "of the weights; the end of each string counts as a symbol. The curve shows the last part of "
+    "the training, after many starts.",
 }
 
 

@@ -69,7 +69,7 @@ class EMRecipe:
         check_one_of("em_start", self.start, EM_STARTS)
         if self.learner == "HMM" and self.start != "random":
             raise RecipeError(
-                f"EM of an HMM starts at random probabilities only; got the start {self.start!r}"
+                f"EM of an HMM can start only at random probabilities; got the start {self.start!r}"
             )
         for name, least in (
             ("num_states", 1),
@@ -180,14 +180,14 @@ class EMTraining:
 
     @property
     def forecast(self) -> float:
-        """Return the loss after as many iterations again, if they gain as much as the last half
-        did; ∞ at the start.
+        """Estimate the loss after twice as many iterations, if the new ones gain as much as the
+        last half did; ∞ at the start.
         """
         return self.loss if not self.losses or self.has_converged else self.loss - self.gain
 
     @property
     def has_converged(self) -> bool:
-        """Return whether further iterations would hardly help."""
+        """Return whether further iterations would hardly lower the loss."""
         number = len(self.losses)
         if not number:
             return False

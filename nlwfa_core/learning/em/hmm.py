@@ -30,7 +30,7 @@ from .prefix_tree import Level, Models, PrefixTree, added, with_equal_shares
 
 @dataclass(frozen=True, eq=False)
 class HMMs(Models):
-    """The probabilities of several hidden Markov models with equally many states."""
+    """The probabilities of several hidden Markov models with the same number of states."""
 
     initial: FloatArray  # (num_models, num_states): each row sums to 1
     # (num_models, num_states, num_states): the matrix T: row i has the probabilities of moving from

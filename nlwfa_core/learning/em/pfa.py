@@ -3,8 +3,8 @@ Denis, Esposito 2005, §4), as a WFA.
 
 In each state, a PFA either ends or emits a symbol and moves to a next state: P(σ, j | i) = A_σ[i,
 j], and P(end | i) = α∞[i]. So it has a number for each symbol and each move, whereas an HMM (`hmm`)
-has only the product of an emission and a move; every HMM is a PFA with as many states. The WFA with
-these weights computes exactly the model's probabilities.
+has only the product of an emission and a move; every HMM is a PFA with the same number of states.
+The WFA with these weights computes exactly the model's probabilities.
 
 Several starts run at once.
 """
@@ -47,7 +47,7 @@ SUM_ERROR = 1e-6  # of probabilities that must sum to 1: model files may hold fe
 
 @dataclass(frozen=True, eq=False)
 class PFAs(Models):
-    """The probabilities of several PFAs with equally many states."""
+    """The probabilities of several PFAs with the same number of states."""
 
     initial: FloatArray  # (num_models, num_states): each row sums to 1
     # (num_models, num_symbols, num_states, num_states): P(σ, j | i): the probability of emitting σ
@@ -91,8 +91,8 @@ class PFAs(Models):
     def plus(self, pseudo_count: float, possible: PFAs) -> PFAs:
         """See `Models`.
 
-        The number of a symbol is shared out evenly among the states that follow. So the M step
-        gives the mode of the posterior if each state has a Dirichlet prior with the parameters 1 +
+        The pseudo-count of a symbol is divided evenly among the next states. So the M step gives
+        the mode of the posterior if each state has a Dirichlet prior with the parameters 1 +
         pseudo_count / num_states for moves, and 1 + pseudo_count for the end.
         """
         return PFAs(

@@ -56,8 +56,9 @@ class Level:
 
 
 class Models(ABC):
-    """The probabilities of several models with equally many states; or expected counts, from which
-    probabilities are computed. It is a dataclass of arrays, whose first axis is that of the models.
+    """The probabilities of several models with the same number of states; or expected counts, from
+    which probabilities are computed. It is a dataclass of arrays, whose first axis is that of the
+    models.
     """
 
     initial: FloatArray  # (num_models, num_states): each row sums to 1
@@ -138,7 +139,7 @@ class Models(ABC):
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Put the models of several parts, all with equally many states, into one value."""
+        """Put the models of several parts, all with the same number of states, into one value."""
         return cls(*map(np.concatenate, zip(*(part.arrays for part in parts), strict=True)))
 
 

@@ -51,7 +51,7 @@ def fit_values(
     **fields: Any,
 ) -> Fit:
     """Learn a model from values of strings, with the options of a learner (one of
-    `learning.learners.VALUE_LEARNERS`) or, in short, with keywords: `fit_values(values, "SP",
+    `learning.learners.VALUE_LEARNERS`) or, for short, with keywords: `fit_values(values, "SP",
     rank=5)`.
 
     The values of all other strings are unknown, not 0. SP completes the Hankel matrix. Networks are

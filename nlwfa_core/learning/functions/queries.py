@@ -12,7 +12,8 @@ Nobody can answer the second question about a black box with certainty. In its p
 asked, a function from an automaton to a counterexample or None. There are three: `exact_oracle` if
 the target is an automaton after all, `sampling_oracle` (Angluin 1987, §2.4: probably approximately
 correct) and `conformance_oracle`, which asks for the values of a finite set of strings, enough if
-the target has at most a given number of states more than the hypothesis (`conformance_words`).
+the target has at most a given number of states beyond those of the hypothesis
+(`conformance_words`).
 """
 
 from __future__ import annotations
@@ -358,7 +359,7 @@ def conformance_oracle(
     """Make an oracle that compares values on `conformance_words` of each hypothesis.
 
     A hypothesis that it accepts is f, provided that f has an automaton with at most `extra_states`
-    states more. The number of strings grows with num_symbols to the power of `extra_states`.
+    more states. The number of strings grows with num_symbols to the power of `extra_states`.
 
     >>> ends_in_b = lambda words: np.array([word[-1:] == (1,) for word in words])
     >>> learn_by_queries(ends_in_b, "ab", conformance_oracle(ends_in_b, 1)).model(

@@ -4,7 +4,7 @@ k (k + 1) / 2 states.
 If z is a state of f, the corresponding state of f² holds the products z_i z_j, in unknown
 coordinates. The map of f² for a word w acts on these products as f's map A_w acts on z. So if A_w
 has the eigenvalues λ_i, the map of f² has the eigenvalues μ_ij = λ_i λ_j. The method looks for k
-eigenvalues μ_ii such that each product μ_ii μ_jj is the square of another eigenvalue μ_ij.
+eigenvalues μ_ii for which each product μ_ii μ_jj is the square of another eigenvalue μ_ij.
 
 In the basis of the eigenvectors, scaled so that the initial state is 1 in each coordinate, the
 states of f² are the products z_i z_j themselves. In this basis, a map's column for the product z_i²
@@ -165,7 +165,7 @@ def _places(values: ComplexArray, k: int) -> tuple[npt.NDArray[np.int64], float]
 
     def extend(squares: list[int], taken: set[int], error: float, rest: list[int]) -> None:
         """Add each eigenvalue that can be another λ_i²: its products with those chosen so far must
-        be eigenvalues as well.
+        also be eigenvalues.
         """
         nonlocal best
         if best is not None and error >= best[1]:

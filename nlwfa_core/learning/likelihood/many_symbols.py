@@ -14,9 +14,9 @@ from the start, and four things make up for the matrix:
 - Networks teach networks of the same rank (Buciluǎ, Caruana, Niculescu-Mizil, *Model compression*,
   KDD 2006; Hinton, Vinyals, Dean, *Distilling the knowledge in a neural network*, 2015; Furlanello
   et al., *Born-again neural networks*, ICML 2018). Several networks overfit in different ways, so
-  the mean of their predictions is better than each. The next networks learn from this mean: on the
-  training strings, from a mixture of what follows and of the mean; on strings that are drawn from
-  the mean, from it alone.
+  the mean of their predictions is better than any of them. The next networks learn from this mean:
+  on the training strings, from a mixture of what follows and of the mean; on strings that are drawn
+  from the mean, from it alone.
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ def without(wfa: WFA, state: int) -> WFA:
 
 
 def removal_sentence(wfa: WFA, state: int, name: str) -> str:
-    """Describe what becomes of the rank and of the function if a state is removed."""
+    """Describe how removing a state changes the rank and the function."""
     smaller = without(wfa, state)
     before = minimise(wfa).num_states
     after = minimise(smaller).num_states

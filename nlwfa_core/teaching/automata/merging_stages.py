@@ -1,8 +1,8 @@
 """State merging, choice by choice: what the Build page shows of `learning.merging`.
 
 The prefix tree of a sample is an automaton that repeats the sample. From its root on, each further
-node is compared with the existing states: it is merged into the one that it is most like, or
-becomes a state.
+node is compared with the existing states: it is merged into the most similar one, or becomes a
+state.
 """
 
 from __future__ import annotations

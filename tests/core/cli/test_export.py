@@ -293,7 +293,7 @@ def test_a_folder_of_other_programs_is_never_touched(run: Run, tmp_path: Path) -
     (tmp_path / "theirs" / "model.safetensors").write_bytes(b"weights of another program")
     for options in ((), ("--force",)):
         code, _, err = run(*FIT.split(), "theirs", *options)
-        assert code == 2 and "its model.safetensors was not written by nlwfa" in err
+        assert code == 2 and "nlwfa did not write its model.safetensors" in err
     assert [path.name for path in (tmp_path / "theirs").iterdir()] == ["model.safetensors"]
     assert (tmp_path / "theirs" / "model.safetensors").read_bytes() == b"weights of another program"
 

@@ -110,7 +110,7 @@ MESSAGES = {
         "otherwise choose another folder"
     ),
     "fit --train train --learner SP --rank 2 --out foreign --force": (
-        "foreign exists, and its model.safetensors was not written by nlwfa: choose another folder"
+        "foreign exists, and nlwfa did not write its model.safetensors: choose another folder"
     ),
     # A file of another kind, a folder or nothing where a file is needed.
     "fit --train model --learner SP --rank 2 --out new": "can't read model: it is a folder, and a "

@@ -24,8 +24,8 @@ def test_the_sentences_say_who_is_right_on_what() -> None:
     strings = {"A": {"a a": 9, "<b>": 1}, "B": {"<b>": 10}}
     scores = {"first": RIGHT.score(strings), "second": SWAPPED.score(strings)}
     assert accuracy_sentence(scores["first"]) == (
-        "19 of 20 strings get their own label: 95.0% (95 % interval 76.4% to 99.1%). The "
-        "commonest label for all would get 50.0%."
+        "19 of 20 strings get their true label: 95.0% (95 % interval 76.4% to 99.1%). "
+        "Always choosing the commonest label would get 50.0%."
     )
     assert verdict(scores) == (
         "first is ahead: first alone is right on 19 strings, second alone on 1 "

@@ -96,38 +96,38 @@ UNDEFINED = Interval(float("nan"), float("nan"), float("nan"))
             "wer",
             (0.4, 0.5),
             Interval(-0.1, -0.2, -0.01),
-            "A is better. {} (difference −0.100, 95 % interval −0.200 to −0.010).",
+            "A is ahead of B: {} (difference −0.100, 95 % interval −0.200 to −0.010).",
         ),
-        ("wer", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "B is better. {} ("),
+        ("wer", (0.5, 0.4), Interval(0.1, 0.01, 0.2), "A is behind B: {} ("),
         (
             "ndcg5",
             (0.5, 0.4),
             Interval(0.1, 0.01, 0.2),
-            "A is better. {} (",
+            "A is ahead of B: {} (",
         ),  # where more is better
         (
             "wer",
             (0.4, 0.41),
             Interval(-0.01, -0.1, 0.1),
-            "Undecided: the interval contains 0. {} (",
+            "Undecided between A and B: {} (",
         ),
         (
             "wer",
             (0.4, 0.4),
             Interval(0.0, 0.0, 0.0),
-            "Undecided: the interval contains 0. {} (difference 0.000, ",
+            "Undecided between A and B: {} (difference 0.000, ",
         ),
         (
             "log2_pauto",
             (float("inf"), 7.0),
             INFINITE,
-            "B is better. {} (difference +∞, 95 % interval +∞ in every resample).",
+            "A is behind B: {} (difference +∞, 95 % interval +∞ in every resample).",
         ),
         (
             "log2_pauto",
             (float("nan"), 7.0),
             UNDEFINED,
-            "{}. A score is undefined, so there is no verdict.",
+            ": A undefined, B 7.000. A score is undefined, so there is no verdict.",
         ),
         (
             "wer",
@@ -141,10 +141,11 @@ def test_who_is_better_is_said_only_where_the_interval_says_it(
     field: str, scores: tuple[float, float], difference: Interval, said: str
 ) -> None:
     score = SCORE_OF[field]
-    values = (format_score(value, score.form) for value in scores)
-    scored = "A: {}; B: {}".format(*values)
+    values = [format_score(value, score.form) for value in scores]
+    against = f"{score.short_title} on the test strings {' against '.join(values)}"
     sentence = lead_sentence(("A", "B"), scores, difference, field)
-    assert said.format(f"{score.short_title} on the test strings: {scored}") in sentence
+    assert said.format(against) in sentence
+    assert ("which contains 0" in sentence) == sentence.startswith("Undecided")
 
 
 def test_models_of_other_strings_are_refused() -> None:

@@ -540,10 +540,12 @@ def test_line_ends_and_marks_change_nothing(shelf: FileShelf, end: bytes, mark: 
 
 
 def test_uploads_that_are_not_there_are_asked_for_again(shelf: FileShelf) -> None:
-    with pytest.raises(RecipeError, match="No file has been uploaded yet"):
+    with pytest.raises(RecipeError, match="There are no strings yet"):
         load_data(DataRecipe(source="upload"))
     for name in ("0" * 64, "", "../secret", "0" * 64 + "\n"):
-        with pytest.raises(RecipeError, match="no longer on the server: please upload it again"):
+        with pytest.raises(
+            RecipeError, match="no longer on the server: please upload or paste them again"
+        ):
             shelf.get(name)
 
 

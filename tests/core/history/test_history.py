@@ -100,7 +100,7 @@ def test_a_runner_writes_what_becomes_of_runs(tmp_path: Path) -> None:
         and row.submitted <= row.started <= row.ended
     )
     failed = run_of(history, bad.key())
-    assert failed is not None and "No file has been uploaded" in str(failed.message)
+    assert failed is not None and "There are no strings yet" in str(failed.message)
     history.close()
 
 

@@ -435,7 +435,7 @@ def test_a_recipe_that_can_not_be_run_fails_with_a_sentence_and_the_rest_goes_on
     ).recipes()
     swept = run_missing(bad | good, tmp_path)
     assert swept.new == tuple(good) and list(swept.failed) == list(bad)
-    assert "No file has been uploaded" in swept.failed[next(iter(bad))]
+    assert "There are no strings yet" in swept.failed[next(iter(bad))]
     assert sorted(states(tmp_path).values()) == ["done", "failed"]
 
 

@@ -402,10 +402,10 @@ def test_intervals_hold_the_true_score_about_as_often_as_they_say(
 
 def test_strings_that_do_not_fit_are_refused() -> None:
     apart = TestSet.as_drawn(Words.of([(0, 1)]), np.ones(1), Sample.of(Words.of([(0,), (1,)]), AB))
-    with pytest.raises(RecipeError, match="a string of T is not among them"):
+    with pytest.raises(RecipeError, match="a string of T is not among these"):
         string_scores(COIN.wfa, apart)
     prefix = TestSet.as_drawn(Words.of([(0,)]), np.ones(1), Sample.of(Words.of([(0, 1)]), AB))
-    with pytest.raises(RecipeError, match="a string of T is not among them"):
+    with pytest.raises(RecipeError, match="a string of T is not among these"):
         string_scores(COIN.wfa, prefix)
     with pytest.raises(RecipeError, match="scored on the same test strings"):
         paired_differences(

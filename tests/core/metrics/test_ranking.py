@@ -230,7 +230,7 @@ def test_what_does_not_belong_together_is_refused() -> None:
         match=r"a row for each target, shape \(1, ranks\); got an array of shape \(2, 1\)",
     ):
         score_ranking(np.array([[0], [1]]), Targets.of([0]))
-    with pytest.raises(RecipeError, match="at least 1 prefix is needed to be scored; got none"):
+    with pytest.raises(RecipeError, match="at least 1 prefix to be scored; got none"):
         score_ranking(np.empty((0, 5), dtype=np.int64), Targets.of([]))
     for number in (0, 2):
         with pytest.raises(

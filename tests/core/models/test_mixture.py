@@ -212,7 +212,7 @@ def test_mixtures_of_two_levels(tmp_path: Path, models: dict[str, Model]) -> Non
         rtol=1e-9,
     )
     assert isinstance(nested, Mixture) and len(nested.models) == 2
-    with pytest.raises(TypeError, match="a mixture of mixtures of another level can't be saved"):
+    with pytest.raises(TypeError, match="a mixture that holds mixtures of another level can't be"):
         save(nested, tmp_path / "two", alphabet=AB)
     header = json.loads((tmp_path / "one" / "model.json").read_text())
     (tmp_path / "one" / "model.json").write_text(json.dumps(header | {"level": "word"}))

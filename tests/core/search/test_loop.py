@@ -656,7 +656,8 @@ def test_recipes_of_em_are_checked() -> None:
     with pytest.raises(RecipeError, match="acceleration must be between 1 and 10; got 0.5"):
         EMRecipe("PFA", 3, acceleration=0.5)
     with pytest.raises(
-        RecipeError, match="EM of an HMM starts at random probabilities only; got the start 'split'"
+        RecipeError,
+        match="EM of an HMM can start only at random probabilities; got the start 'split'",
     ):
         EMRecipe("HMM", 3, "split")
     with pytest.raises(

@@ -212,11 +212,11 @@ def test_xes_has_a_string_for_each_trace() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b"concept:name", b"other", "line 9: an event without the attribute 'concept:name'"),
+        (b"concept:name", b"other", "line 9: an event lacks the attribute 'concept:name'"),
         (b"</trace>", b"", "not XML: mismatched tag"),
         (b"</log>\n", b"", "not XML: no element found"),
         (b"<log ", b"<html ", "not XML|the root element must be log"),
-        (b"<trace>", b"<event/><trace>", "line 5: an event outside of a trace"),
+        (b"<trace>", b"<event/><trace>", "line 5: an event is outside a trace"),
         (b'value="register"', b'value=" "', "the attribute concept:name of an event is empty"),
         (b"trace>", b"other>", "the log has no traces"),
         (

@@ -203,7 +203,7 @@ def test_a_column_of_numbers_is_not_read_as_strings_of_one_symbol(kind: type) ->
     column = np.concatenate([[0, 0, 1], [1, 0]]).reshape(-1, 1)
     for strings in (column.astype(kind), column[:1].astype(kind)):
         with pytest.raises(
-            TypeError, match=r"pass a list of sequences, for X and lengths of hmmlearn np\.split"
+            TypeError, match=r"pass a list of sequences; for hmmlearn's X and lengths, np\.split"
         ):
             as_sample(strings)
     split = np.split(column.ravel(), np.cumsum([3, 2])[:-1])

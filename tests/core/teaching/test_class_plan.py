@@ -19,8 +19,8 @@ PLANNED = list(LESSONS)[:3]
 DOCUMENT = ASSETS.parent / "docs" / "teaching.md"
 HEAD = """# Teaching with the lab: 50 minutes
 
-The first three lessons, step by step. The page *Class* shows each row with its question and typical mistakes. The plan is made by
-`make teaching`: what to say comes from `assets/teaching.md`, answers from the lessons.
+This plan covers the first three lessons. The *Class* page shows each row with its question and typical mistakes. `make teaching` writes the
+plan from `assets/teaching.md` and the lessons.
 
 """  # noqa: E501
 

@@ -646,7 +646,7 @@ def test_numbers_of_the_race_over_depth() -> None:
     said(
         lesson,
         1,
-        "From three states on its dots do not move, because it leaves further states unused",
+        "From three states on, its dots do not move, because it leaves further states unused",
     )
     few = weights_by_depth(**NONLINEAR, rank=3)
     for rank in range(4, 9):
@@ -1124,7 +1124,7 @@ def test_declared_choices_are_the_computed_ones() -> None:
     assert right_options("dyck", 0) == reached == ["the nonlinear model"]
     # the other two right options are computed with the numbers above
     assert right_options("dyck", 2) == ["three states keep nothing of the row of `[[`"]
-    assert right_options("dyck", 3) == ["it draws level in TV, and never in WER"]
+    assert right_options("dyck", 3) == ["it draws level in TV, but never in WER"]
 
     after = singular_values(4, **SQUARED, transform="sqrt")
     assert (right_options("squared", 2) == ["yes"]) == (after[1] > 3 * after[2])
