@@ -1317,7 +1317,8 @@ class Explore {
     const patterns = rank === 1 ? "a multiple of one pattern" : `a sum of ${rank} patterns`;
     const linear =
       state.linear === "SP"
-        ? "namely those of the largest singular values, which describe what is frequent. " +
+        ? `namely ${rank === 1 ? "that of the largest singular value, which describes" : "those of the largest singular values, which describe"} ` +
+          "what is frequent. " +
           (material.ladder.isNested
             ? "A row that needs any other pattern becomes exactly 0: it is lost, whatever follows."
             : "Any other patterns in a row are lost.")
@@ -1326,7 +1327,7 @@ class Explore {
     return [
       html("h2", `What ${bothStates([rank, state.rank])} can tell apart`),
       html("p", "A row of H says what follows a beginning. A model keeps a few numbers for each beginning: its state."),
-      html("p", `${blocks} In a linear model each row is ${patterns}, ${linear}`),
+      html("p", `${blocks} In a linear model, each row is ${patterns}, ${linear}`),
       html(
         "p",
         "With a curve (tanh) a row need not be a sum of patterns. Several kinds of beginnings share the same few numbers, " +

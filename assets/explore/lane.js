@@ -330,7 +330,7 @@ class Lane {
     const lost = lane.lost ? `${lane.lost} of ${material.numRows}` : "";
     const why = lost && `${lost} beginnings have no state left: weight 0, whatever follows. `;
     if (this.explore.plane === "end") {
-      const across = material.ladder.isNested ? "the depth whose state it has" : "the first principal component of the states";
+      const across = material.ladder.isNested ? "the depth whose mean state is nearest" : "the first principal component of the states";
       const side = material.ladder.isNested ? "depth" : "PCA";
       this.captions[1].textContent = `Across: ${side}; up: how sure it is to end`;
       const line = material.ladder.isNested ? ". The line goes through the mean states of all depths" : "";

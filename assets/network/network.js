@@ -261,7 +261,7 @@ class Network {
     this.said.replaceChildren(
       "u = ", html("b", prefixes[this.row]), `: state (${shown})`,
       nonlinear ? `; ${bent} of ${all} tanh units are where tanh bends (beyond ±${BENT})` : "",
-      ". Largest error: v = ", html("b", suffixes[worst]), is === should ? ": none, up to rounding." : `, ${is} instead of ${should}.`,
+      ". Largest error at v = ", html("b", suffixes[worst]), is === should ? ": none, up to rounding." : `, ${is} instead of ${should}.`,
     );
   }
 

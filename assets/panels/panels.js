@@ -375,8 +375,8 @@ class Panels {
     };
     const [low, high] = scale.map(powerOfTen);
     const blank = `red: negative; blank: 0 or below ${powerOfTen(Math.round(Math.log10(floor)))}`;
-    const logarithmic = key("H, Ĥ, logarithmic:", low, high, (sign) => [1, 32, 64, 96, 127].map((level) => colour(level + sign)));
-    const root = key("H − Ĥ, square root:", "0", written(largest, 2), (sign) => ["transparent", colour(127 + sign)]);
+    const logarithmic = key("H, Ĥ, logarithmic scale:", low, high, (sign) => [1, 32, 64, 96, 127].map((level) => colour(level + sign)));
+    const root = key("H − Ĥ, square-root scale:", "0", written(largest, 2), (sign) => ["transparent", colour(127 + sign)]);
     this.root.querySelector(".legend").replaceChildren(logarithmic, root, html("span", blank));
   }
 }

@@ -129,7 +129,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_words(path: Path, reading: Reading, alphabet: Alphabet | None = None) -> StringFile:
-    """Read the strings of a file by `sources.string_files.read_strings`, with a first note on how
+    """Read the strings of a file with `sources.string_files.read_strings`; the first note says how
     it was read. Errors name the file.
     """
     data = read_bytes(path)

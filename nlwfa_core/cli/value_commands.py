@@ -51,7 +51,7 @@ Learner = Annotated[str, typer.Option(help=f"How to learn: {', '.join(HANKEL_LEA
 
 
 def _read(path: Path, alphabet: Alphabet | None = None) -> ValueFile:
-    """Read a file of strings and values, with a first note on how it was read.
+    """Read a file of strings and values; the first note says how it was read.
 
     Errors name the file.
     """

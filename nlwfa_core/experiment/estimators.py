@@ -102,9 +102,9 @@ class _StringEstimator(BaseEstimator):  # type: ignore[misc, unused-ignore]
         """Guess the next symbol after each string, shape (num_strings,): "" for the end; of tied
         symbols, the first.
 
-        It is the symbol with the highest score, signs included, as in the word error rate. Where a
-        score is negative, another one may have the highest probability in `predict_proba`. Where
-        that has no distribution, there is no guess: None.
+        It is the symbol with the highest score (not the highest absolute value), as in the word
+        error rate. Where a score is negative, another one may have the highest probability in
+        `predict_proba`. Where that has no distribution, there is no guess: None.
         """
         scores = self._next_scores(X)
         best: npt.NDArray[np.object_] = self.classes_[scores.argmax(axis=1)]

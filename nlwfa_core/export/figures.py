@@ -79,8 +79,8 @@ def run_figures(
 
 
 def linear_of_rank(result: Result, hankel: HankelMatrix | None) -> LearnedModel | None:
-    """Learn SP of a run's rank, to be shown next to its model; None if this is the run's own model,
-    or the matrix does not allow it.
+    """Fit SP at the rank of a run, to be shown next to the run's model; None if that model is SP
+    itself or SP can't be fitted at that rank.
     """
     learning = result.recipe.learning
     if hankel is None or not is_plain(hankel) or learning.learner == "SP":

@@ -1,14 +1,14 @@
 """Combine models, with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
 
-By string, f(x) = Σ_m w_m f_m(x). Such a mixture of WFAs is a WFA, their direct sum: states and
-transitions are placed side by side, and the initial weights are shared out. A mixture of other
-models is a `Mixture`, which computes all of them. After a prefix u, the score of a next symbol σ is
-Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence; after a long prefix,
-often a single model decides.
+Mixed by string, the models give f(x) = Σ_m w_m f_m(x). Such a mixture of WFAs is a WFA, their
+direct sum: states and transitions are placed side by side, and the initial weights are shared out.
+A mixture of other models is a `Mixture`, which computes all of them. After a prefix u, the score of
+a next symbol σ is Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence;
+after a long prefix, often a single model decides.
 
-By symbol, p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after every prefix. This
-is how language models are usually interpolated (Jelinek and Mercer 1980). It predicts next symbols
-better, but it is not an automaton, even if all models are.
+Mixed by symbol, they give p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after
+every prefix. This is how language models are usually interpolated (Jelinek and Mercer 1980). It
+predicts next symbols better, but it is not an automaton, even if all models are.
 """
 
 from __future__ import annotations
@@ -294,8 +294,8 @@ def check_shares(num_models: int, shares: FloatArray) -> None:
         raise RecipeError("a mixture needs at least one model; got none")
     if shares.shape != (num_models,):
         raise RecipeError(
-            f"a mixture of {plural(num_models, 'model')} needs as many weights; got an array "
-            f"of shape {shares.shape}"
+            f"a mixture needs a weight for each of its models ({num_models}); got an array of "
+            f"shape {shares.shape}"
         )
     if not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
         text = ", ".join(f"{format_exact(share)}" for share in shares[:10].tolist())

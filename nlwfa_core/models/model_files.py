@@ -249,7 +249,8 @@ def _parts_of(model: Model) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         }
     kinds = ", ".join(kind.__name__ for kind in get_args(Part))
     raise TypeError(
-        f"a mixture can be saved if its models are of the kinds {kinds}; got {type(model).__name__}"
+        f"a mixture can be saved only if each of its models is one of {kinds}; got "
+        f"{type(model).__name__}"
     )
 
 
@@ -460,7 +461,7 @@ def _ngram_of(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> NG
     num_symbols = header["num_symbols"]
     if not 0 < num_symbols <= limits.ceiling("symbols"):
         raise RecipeError(
-            "the number of symbols of an n-gram must be between 1 and "
+            "the number of symbols of an n-gram's alphabet must be between 1 and "
             f"{limits.ceiling('symbols'):,}; got {num_symbols!r:.40}"
         )
     limits.check_at_most(

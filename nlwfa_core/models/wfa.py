@@ -405,7 +405,8 @@ class WFA(Methods):
                 for wfa in (other, self)
             ]
             raise RecipeError(
-                f"two automata must have the same symbols; got {names[0]}, and {names[1]}"
+                f"the two automata must have the same symbols; one has {names[0]}, the other "
+                f"{names[1]}"
             )
         return (
             self

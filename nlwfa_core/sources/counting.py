@@ -1,7 +1,7 @@
-"""Count the strings of files that do not fit into memory, piece by piece; counts of several files
-can be added up.
+"""Count, piece by piece, the strings of files that do not fit in memory; the counts of several
+files can be added up.
 
-Only the distinct strings are in memory. If even these are too many, rare ones are dropped, and
+Only the distinct strings are kept in memory. If even these are too many, rare ones are dropped, and
 `Counts` states how many were dropped and by how much a count can be too low. As in lossy counting
 (Manku, Motwani 2002), each string in memory has a count, and a bound on how often it occurred
 before it was counted. Which strings are dropped, and when, follows Misra and Gries (1982); counts
@@ -13,10 +13,10 @@ string that is held, and E = `most_missed`; a string that is not held has s = 0 
 any time:
 
 1. s(x) ≤ t(x) ≤ s(x) + m(x) and m(x) ≤ E. So a count, and with it the entry H[u, v] of the
-   statistic `string` for uv = x, is at most E too low. It is exact if m(x) = 0, which holds for
+   statistic `string` for uv = x, is too low by at most E. It is exact if m(x) = 0, which holds for
    every string that came early and was never dropped.
-2. The count of a prefix, a suffix or any other set of strings is at most D = N − Σ s(x) too low: D
-   strings were dropped in all.
+2. The count of a prefix, a suffix or any other set of strings is too low by at most D = N − Σ s(x):
+   D strings were dropped in all.
 3. (k + 1) E ≤ N, if every cut kept k strings or more: a string that was read more than N / (k + 1)
    times is held.
 
@@ -25,12 +25,12 @@ and (1) stays true: if x was not held, it is now, with s = 1 and m = E. A cut ke
 the largest excess and raises E by c, the largest excess that it drops: t(x) ≤ s(x) + m(x) ≤ E + c,
 the new E, for each x dropped; the others do not change. (2) holds because t(x) − s(x) is never
 negative, and sums to D. For (3), consider Σ e(x), which is never negative. Reading a string adds 1
-to it; a cut lowers each of the k + 1 largest excesses by c, so it takes at least (k + 1) c away.
-Hence N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, so all three
-statements still hold.
+to it; a cut lowers each of the k + 1 largest excesses by c, so it removes at least (k + 1) c. Hence
+N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, so all three statements
+still hold.
 
 Frequencies, as shares of N, are never too high, and are too low by at most E / N (a string, an
-entry of H) or D / N (a prefix, a suffix). Those of all strings that are held sum to 1 − D / N.
+entry of H) or D / N (a prefix, a suffix). The frequencies of all held strings sum to 1 − D / N.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
         file.read(size), b"")`.
     max_distinct : int
         The largest number of distinct strings in memory. When there are more, half of them are
-        dropped at once, so this is rarely needed.
+        dropped at once, so dropping is rare.
 
     Raises
     ------
@@ -196,16 +196,16 @@ class _Held:
 
 @dataclass(frozen=True, eq=False)
 class TextCounts:
-    """Holds how often each string of a file of any format and size occurs, counted as by `Counts`.
+    """Holds how often each string of a file of any format and size occurs, counted as in `Counts`.
 
     Attributes
     ----------
     seen : Counter of bytes
         The strings in memory, as text in UTF-8, in the order of the file, with their counts.
     in_tokens : bool
-        Whether the symbols of a string have spaces between them; otherwise each character is one.
+        Whether symbols are separated by spaces; otherwise each character is a symbol.
     most_missed : int
-        By how much the count of a string can be too low.
+        The most by which the count of a string can be too low.
     num_strings : int
         The number of strings that were read, repeated ones included.
     format : str
@@ -239,7 +239,7 @@ class TextCounts:
 
 def strings_csv(counts: Iterable[tuple[str, int]], in_tokens: bool) -> str:
     """Write strings and their counts as a table. Its first line states how strings are split into
-    symbols, because a part of the strings may look as if they were split in another way.
+    symbols, because some of the strings alone may look as if they were split differently.
 
     >>> print(strings_csv([("ab", 2), ("a,b", 1)], in_tokens=False), end="")
     characters,count
@@ -264,8 +264,8 @@ def count_text(
     ACGT,2
     GG,1
 
-    Memory holds `max_distinct` distinct strings and, for a log of events, its cases and two or
-    three numbers for each event.
+    At most `max_distinct` distinct strings are kept in memory and, for a log of events, its cases
+    and two or three numbers for each event.
 
     `reads`: the bytes of the file in order, divided at any positions. `reading`: how it is read.
 
@@ -384,8 +384,8 @@ def _in_utf8(reads: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def merge(first: Counts, second: Counts, max_distinct: int = MAX_DISTINCT) -> Counts:
-    """Add up the counts of two files, over the larger alphabet. If no string was dropped, one pass
-    over both files gives the same counts.
+    """Add up the counts of two files, over the larger alphabet. If no string was dropped, the
+    result is the same as from one pass over both files.
 
     >>> shards = [count_strings([data]) for data in (b"2 2\\n1 0\\n1 1\\n", b"1 3\\n1 1\\n")]
     >>> merge(*shards).sample().counts.tolist()

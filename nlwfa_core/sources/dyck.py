@@ -2,10 +2,10 @@
 no finite automaton can compute.
 
 A string is a sequence of *blocks* `[…]`, and so is the inside of every block that is not empty.
-Each such sequence is a *level*. Levels are independent, and the number N of a level's blocks is the
-number of leaves of a tree that S → SS grows: P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, where Cat are the
-Catalan numbers and s is the probability of S → SS. So the next symbol depends only on the number of
-blocks closed at the present level. λ is not in the language.
+Each such sequence is a *level*. Levels are independent, and the number N of blocks in a level is
+the number of leaves of a tree grown by S → SS: P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, where Cat are
+the Catalan numbers and s is the probability of S → SS. So the next symbol depends only on the
+number of blocks closed at the present level. λ is not in the language.
 """
 
 from __future__ import annotations
@@ -98,8 +98,7 @@ class Dyck(Methods):
         return 2 * (1 - self.split) / (1 - 2 * self.split - self.wrap)
 
     def continue_probabilities(self, count: int) -> FloatArray:
-        """Compute the probabilities that a level of brackets which has n blocks gets another one,
-        for n = 1 … count.
+        """Compute the probability that a level with n blocks gets another one, for n = 1 … count.
 
         A block is a pair of brackets with everything inside it, and a level is a sequence of blocks
         side by side. With N the number of blocks of a level, entry n − 1 is P(N > n | N ≥ n), shape
@@ -135,8 +134,8 @@ class Dyck(Methods):
         return probabilities
 
     def _roll_out(self, trie: Trie) -> tuple[FloatArray, FloatArray]:
-        """Compute `next_scores`, and for each node u the logarithm ln P(uΣ*) that a string begins
-        with u, shape (num_nodes,).
+        """Compute `next_scores`, and for each node u the log probability ln P(uΣ*) that a string
+        begins with u, shape (num_nodes,).
         """
         if trie.num_symbols != self.num_symbols:
             raise RecipeError(
@@ -197,7 +196,7 @@ class Dyck(Methods):
             If a number is out of range, or if a string gets longer than `max_length`. (Drawing
             another string instead would change the distribution.) Only grammars with 2·split + wrap
             near 1 come near the limit: with the default probabilities, the longest of 20,000
-            strings has some 200 symbols.
+            strings has about 200 symbols.
         """
         check_at_least("num_strings", num_strings, 1)
         limits.check_limit("num_strings", num_strings, "generated_strings")
@@ -219,8 +218,8 @@ class Dyck(Methods):
         """Draw the derivations of all strings as one sequence of rules, each applied to the
         leftmost S.
 
-        In the code, `pending` counts, after each rule, the S that still have to be replaced,
-        without the initial S of each string. The derivation of string i ends where `pending` first
+        In the code, `pending` counts, after each rule, the S that still have to be replaced, not
+        counting the initial S of each string. The derivation of string i ends where `pending` first
         reaches −(i + 1).
         """
         rules = np.empty(0, dtype=np.int64)
@@ -271,8 +270,8 @@ def _too_long(max_length: int) -> RecipeError:
 
 
 def _terms(split: float) -> int:
-    """Return the n from which on P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding
-    errors; at most 200,000 (s near 1/2).
+    """Return the n from which P(N ≥ n), which falls like (4 s (1 − s))ⁿ, is below rounding errors;
+    at most 200,000 (s near 1/2).
     """
     ratio = 4 * split * (1 - split)
     return 1 if ratio == 0 else 200_000 if ratio > 0.9998 else 1 + math.ceil(40 / -math.log(ratio))
@@ -285,7 +284,7 @@ def _continue_probabilities(split: float, count: int) -> FloatArray:
 
     Here h_n = 1 − p_n = P(N = n) / P(N ≥ n), and r_n = P(N = n + 1) / P(N = n). The recursion goes
     from large n down, because in this direction each step divides an error by more than 1. So it
-    may start from a guess, at an n that is large enough.
+    may start from a guess if n is large enough there.
     """
     total = count + _terms(split)
     n = np.arange(1, total + 1)

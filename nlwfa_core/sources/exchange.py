@@ -63,8 +63,8 @@ def read_weights_json(data: bytes | Path) -> WFA:
 
     `data`: the file. Without "symbols", the symbols are the numbers 0, 1, …
 
-    Raises RecipeError if the file is not JSON or lacks a field, the shapes do not fit, a number is
-    not finite, or the automaton is too large.
+    Raises RecipeError if the file is not JSON, a field is missing, the shapes do not match, a
+    number is not finite, or the automaton is too large.
     """
     content = from_json(clean(bytes_of(data)))
     if not isinstance(content, dict) or not all(name in content for name in JSON_FIELDS):
@@ -139,10 +139,10 @@ def read_openfst(
 ) -> WFA:
     """Read an acceptor in OpenFst's text form, as `fstprint --acceptor` writes it.
 
-    The weight of a string is the sum of the weights of its paths. Arcs with ε are replaced: with
-    their matrix E, E* = (I − E)⁻¹ sums all paths without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ = B_σ
-    E*, where B_σ has the arcs of σ and e₀ stands for the initial state. A state from which nothing
-    follows, such as the initial state that our own export adds, is left out.
+    The weight of a string is the sum of the weights of its paths. Arcs with ε are eliminated: if E
+    is their matrix, E* = (I − E)⁻¹ sums over all paths without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ =
+    B_σ E*, where B_σ has the arcs of σ and e₀ stands for the initial state. A state from which
+    nothing follows, such as the initial state that our own export adds, is left out.
 
     >>> half = read_openfst(b"0 0 1 0.693147180559945\\n0 0.693147180559945\\n")  # −ln ½
     >>> round(half("0 0"), 6)
@@ -157,8 +157,8 @@ def read_openfst(
     the symbols' "numbers" or, as from `fstprint --isymbols`, their "names".
 
     Raises FormatError if a line is malformed or a label unknown, an arc has two different labels,
-    it is not clear whether numbers are labels or weights, or the automaton would be too large.
-    Raises RecipeError if names are to be read without a table, or the sum over paths of ε diverges.
+    it is unclear whether numbers are labels or weights, or the automaton would be too large. Raises
+    RecipeError if `labels` is "names" but there is no table, or the sum over paths of ε diverges.
     """
     check_one_of("semiring", semiring, SEMIRINGS)
     check_one_of("labels", labels, LABELS)
@@ -331,7 +331,7 @@ def _weight(text: str, semiring: str, line: int) -> float:
 
 
 def _holds_numbers(value: object) -> bool:
-    """Return whether nested lists hold numbers only. numpy also converts "1" and true."""
+    """Return whether nested lists hold only numbers: numpy would also convert "1" and true."""
     return (
         all(map(_holds_numbers, value)) if isinstance(value, list) else type(value) in (int, float)
     )

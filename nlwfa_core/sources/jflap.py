@@ -1,4 +1,4 @@
-"""Read finite automata of JFLAP, a program used in many courses: files of the type "fa" (.jff).
+"""Read finite automata of JFLAP, a program used in many courses, from .jff files of type "fa".
 
 The weight of a string is the number of its accepting runs: 0 or 1 if the automaton is
 deterministic. `export.automaton_formats.jflap` writes such files.
@@ -81,7 +81,9 @@ def read_jflap(data: bytes | Path) -> WFA:
 
 
 def is_deterministic(wfa: WFA) -> bool:
-    """Return whether at most one run of a string begins, and at most one goes on by each symbol."""
+    """Return whether there is at most one initial state and, from each state, at most one
+    transition by each symbol.
+    """
     return bool(
         np.count_nonzero(wfa.initial) <= 1
         and (np.count_nonzero(wfa.transitions, axis=2) <= 1).all()

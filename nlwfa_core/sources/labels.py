@@ -1,5 +1,5 @@
-"""Read a table with a column of labels, such as classes of sequences, as a file of strings for each
-label.
+"""Split a table with a column of labels, such as classes of sequences, into one file of strings for
+each label.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def read_labelled(
         The column of the labels: its name, or its number from 1.
     reading : Reading, optional
         Encoding, separator and header of the table, and the column of the strings (`text_column`);
-        its format is `csv`. This column may be left open if there are no more than two columns, or
-        one of them is called `string`, `sequence` or similar.
+        its format is `csv`. This column need not be given if there are no more than two columns, or
+        if one of them is called `string`, `sequence` or similar.
 
     Returns
     -------

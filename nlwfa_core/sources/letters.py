@@ -1,8 +1,8 @@
-"""Describe what can't be seen in the symbols of a file: letters that are written in two ways,
-characters without width, empty words.
+"""Describe what is not visible in the symbols of a file: letters written in two ways, zero-width
+characters, signs for the empty word.
 
-None of this is an error, because any of it may be a symbol on purpose. But to a model, symbols that
-look the same are different, so the user gets a note.
+None of these is an error, because any of them may be meant as a symbol. But symbols that look the
+same are different to a model, so the user gets a note.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def symbol_notes(symbols: Sequence[str]) -> list[str]:
 
 
 def _two_forms(symbols: Sequence[str]) -> list[str]:
-    """Make a note if two symbols have the same normal form, or a letter and an accent are symbols
-    that might be one.
+    """Make a note if two symbols have the same normal form, or if a letter and an accent are
+    separate symbols that might be meant as one.
     """
     forms: dict[str, str] = {}
     for symbol in symbols:
@@ -103,8 +103,8 @@ def _escaped(symbols: Iterable[str]) -> str:
 
 
 def as_windows_1252(row: bytes) -> str:
-    """Return a line that is not UTF-8 as text of Western Windows, if all of it is then letters and
-    usual signs; otherwise empty.
+    """Decode a line that is not UTF-8 as Windows-1252. Return an empty string unless all characters
+    of the result are letters and common signs.
 
     >>> as_windows_1252(b"gar\\xe7on aime caf\\xe9"), as_windows_1252(b"\\x93NUMPY\\x01")
     ('garçon aime café', '')
@@ -125,8 +125,8 @@ def as_windows_1252(row: bytes) -> str:
 
 
 def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool) -> list[str]:
-    """Make a note for each sign for the empty word in other programs that stands alone on a line,
-    where it is an ordinary string.
+    """Make a note for each sign that other programs use for the empty word and that stands alone on
+    a line, where it is read as an ordinary string.
 
     >>> words = Words.of([(1,), (0, 0), (1,)])
     >>> empty_word_notes([words], Alphabet(("a", "ε")), in_tokens=False)
@@ -150,7 +150,7 @@ def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool
 
 
 def _count(words: Words, word: Sequence[int]) -> int:
-    """Count how many of the words equal one."""
+    """Count the words that equal a given one."""
     starts = words.offsets[:-1][words.lengths == len(word)]
     for place, symbol in enumerate(word):
         starts = starts[words.symbols[starts + place] == symbol]

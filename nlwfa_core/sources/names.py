@@ -1,6 +1,4 @@
-"""The names of sources of strings and of formats of files, in a module that recipes can import
-cheaply.
-"""
+"""The names of sources and file formats, in a module that recipes can import cheaply."""
 
 from __future__ import annotations
 

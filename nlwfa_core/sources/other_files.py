@@ -1,11 +1,11 @@
-"""Recognise files of other fields by their first lines, so none of them is read as strings of
+"""Recognise files from other fields by their first lines, to avoid reading them as strings of
 words.
 
-`RULES` lists them in the order in which they are tried. A rule states what the file is called, how
-it is recognised, and the verdict: the format by which it is read, or what to do about it. A
-predicate takes the first lines that are not blank. It must be sharp, because markup, dates, numbers
-and brackets are also symbols of strings. So each rule asks for a first line that nothing else has,
-or for a form that all lines have.
+`RULES` lists the kinds of files in the order in which they are tried. A rule states what the file
+is called, how it is recognised, and the verdict: the format in which it is read, or advice for the
+user. A predicate takes the first lines that are not blank. It must be strict, because markup,
+dates, numbers and brackets can also be symbols of strings. So each rule requires a first line that
+nothing else has, or a form that all lines have.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def other_file(rows: Sequence[str]) -> Rule | None:
 
 
 def _heads(rows: Sequence[str]) -> list[str]:
-    """Return the beginning of each line, with something to see in it."""
+    """Return the beginning of each line, without leading white space if it would contain nothing
+    else.
+    """
     return [
         row[:LONGEST_HEAD] if row[:LONGEST_HEAD].strip() else row.strip()[:LONGEST_HEAD]
         for row in rows
@@ -70,12 +72,12 @@ def _heads(rows: Sequence[str]) -> list[str]:
 
 
 def format_of_other_file(rows: Sequence[str]) -> str:
-    """Return the format of a file of another field; empty if it is none of these.
+    """Return the format of a file from another field; empty for any other file.
 
     >>> format_of_other_file([">s1", "ACGT", ">s2", "GGTA"])
     'fasta'
 
-    Raises FormatError if it is one whose strings are not read, with what to do about it.
+    Raises FormatError, with advice, if the file is recognised but its strings can't be read.
     """
     rule = other_file(rows)
     if rule and not rule.format:
@@ -87,13 +89,13 @@ def format_of_other_file(rows: Sequence[str]) -> str:
 
 
 def check_no_other_file(rows: Sequence[str], reads: str) -> None:
-    """Raise FormatError if a file is recognised as one of another field.
+    """Raise FormatError if a file is recognised as one from another field.
 
     >>> check_no_other_file(["##foma-net 1.0##"], reads="import reads JSON, PAutomaC and OpenFst")
     Traceback (most recent call last):
     nlwfa_core.errors.FormatError: this is a foma file; import reads JSON, PAutomaC and OpenFst
 
-    `reads`: what is read instead, by a reader of something other than strings.
+    `reads`: what the calling reader accepts, for the error message.
     """
     rule = other_file(rows)
     if rule:
@@ -121,7 +123,7 @@ def _code(pattern: str) -> Predicate:
 
 
 def _every(pattern: str, least: int = 2) -> Predicate:
-    """Match each of the lines as a whole; there must be `least` of them."""
+    """Match each of the lines as a whole; there must be at least `least` of them."""
     compiled = re.compile(pattern)
     return lambda rows: len(rows) >= least and all(compiled.fullmatch(row.strip()) for row in rows)
 
@@ -145,7 +147,7 @@ HTML_BEGINS = re.compile(r"(<!--.*?-->\s*)?(<!doctype html\b|<html(\s[^>]*)?>)",
 
 def _is_xml(rows: Sequence[str]) -> bool:
     """Return whether a file begins with a declaration, or with a root that holds other elements and
-    comes only once.
+    occurs only once.
     """
     first = rows[0].strip()
     if first.startswith(("<?xml ", "<!DOCTYPE ", "<!ENTITY ")):
@@ -208,8 +210,8 @@ def _is_fastq(rows: Sequence[str]) -> bool:
 
 
 def _is_conll(rows: Sequence[str]) -> bool:
-    """Return whether each line is a word with annotations: CoNLL-U's, or a tag of entities or parts
-    of speech last.
+    """Return whether each line is a word with annotations: those of CoNLL-U, or a tag for entities
+    or parts of speech at the end.
     """
     rows = [row for row in rows if not row.startswith("#")]
     if not rows:
@@ -235,8 +237,8 @@ def _is_conll(rows: Sequence[str]) -> bool:
 
 
 def _has_ids(rows: Sequence[str]) -> bool:
-    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 … again
-    in each sentence.
+    """Return whether lines of four or more columns, separated by tabs, are numbered 1, 2, 3 …,
+    starting again in each sentence.
     """
     columns = [row.split("\t") for row in rows]
     ids = [row[0] for row in columns]
@@ -261,8 +263,8 @@ DATE = re.compile(r"[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}")
 
 
 def _is_timed_log(rows: Sequence[str]) -> bool:
-    """Return whether most lines begin with a date and a time, and have no others: strings of times
-    have several.
+    """Return whether most lines begin with a date and a time, and contain no other: strings whose
+    symbols are times contain several.
     """
     rows = [row.strip() for row in rows]
     timed = [
@@ -272,8 +274,8 @@ def _is_timed_log(rows: Sequence[str]) -> bool:
 
 
 def _is_uniq(rows: Sequence[str]) -> bool:
-    """Return whether each line is a number, flush right in a column of numbers, and a text that no
-    other line has.
+    """Return whether each line is a number, right-aligned in a column, and a text that no other
+    line has.
     """
     parts = [ALIGNED.fullmatch(row.rstrip()) for row in rows]
     if not all(parts):
@@ -286,8 +288,8 @@ def _is_uniq(rows: Sequence[str]) -> bool:
 
 
 def _is_numbered(rows: Sequence[str]) -> bool:
-    """Return whether lines are numbered from 1, as by `cat -n`, and have something other than
-    numbers after that.
+    """Return whether lines are numbered from 1, as by `cat -n`, and continue with something other
+    than numbers.
     """
     parts = [re.fullmatch(r"\s*([0-9]+)[\s:.)]+(\S.*)", row.rstrip()) for row in rows]
     if len(rows) < 3 or not all(parts):
@@ -352,7 +354,7 @@ def _is_headless_abbadingo(rows: Sequence[str]) -> bool:
 
 
 def _is_stamina(rows: Sequence[str]) -> bool:
-    """Return whether each line begins with + or -, and has neither after that."""
+    """Return whether each line begins with + or -, and has neither later."""
     rows_of_tokens = [row.split() for row in rows]
     signs = {tokens[0] for tokens in rows_of_tokens}
     rest = {token for tokens in rows_of_tokens for token in tokens[1:]}
@@ -366,8 +368,8 @@ def _is_stamina(rows: Sequence[str]) -> bool:
 
 
 def _is_headless_pautomac(rows: Sequence[str]) -> bool:
-    """Return whether lines state their lengths, the last one perhaps cut off, and are long enough
-    for this not to be by chance.
+    """Return whether each line states its length (the last one may be cut off), and the lines are
+    too long for this to be chance.
     """
     if ABBADINGO_HEADER.fullmatch(rows[0].strip()) and all(map(has_length, rows[1:])):
         return False
@@ -526,8 +528,8 @@ RULES = (
 
 
 def _numbers_at(place: int) -> Predicate:
-    """Match lines that begin (0) or end (-1) with a whole number, as counts do: their texts are all
-    different, and have no other whole number in them, as strings of numbers would.
+    """Match lines that begin (0) or end (-1) with a whole number, as counts do: the texts next to
+    them are all different, and contain no other whole number, as strings of numbers would.
     """
 
     def matches(rows: Sequence[str]) -> bool:
@@ -568,7 +570,7 @@ NOTES = (
 
 
 def line_notes(rows: Sequence[str]) -> list[str]:
-    """Make notes on lines that are read as strings, but may be meant otherwise.
+    """Make notes on lines that are read as strings but may be meant differently.
 
     >>> line_notes(["abba 12", "bab 3"])
     ['Every line ends with a number: it is read as a symbol; a count has a separator before it, as in the cat,3.']

@@ -1,10 +1,10 @@
-"""Read the strings of other fields' files as they are: logs of events, annotated text, biological
+"""Read strings directly from files of other fields: logs of events, annotated text, biological
 sequences, and the output of tools for sequences.
 
 Each reader takes the lines of a file, in blocks, in one pass, and yields cells: the text of each
 string, with the line on which it begins. It states in a note what it leaves out. `recognition`
-finds which columns a log or a CoNLL file has. Nothing is taken for something else: a line that does
-not have the format's form causes an error that names the line.
+finds which columns a log or a CoNLL file has. A line that does not have the format's form causes an
+error that names the line.
 
 Sources of the formats: XES, IEEE 1849-2016; CoNLL-U, universaldependencies.org/format.html; FASTQ,
 Cock et al. 2010; SPMF, philippe-fournier-viger.com/spmf; Abbadingo, Lang, Pearlmutter, Price 1998.
@@ -53,7 +53,7 @@ def _numbered(lines: Lines) -> Iterator[list[tuple[int, str]]]:
 
 
 class _Symbols(dict[str, str]):
-    """Makes symbols of names: a name -> the same with "_" in place of white space.
+    """Turns names into symbols: name -> the same with "_" in place of white space.
 
     Raises FormatError if a name is empty or λ, if two names would become one symbol, or if there
     are too many.
@@ -104,8 +104,8 @@ class _Symbols(dict[str, str]):
 
 
 class _OrderKeys:
-    """Collects what events are sorted by: whole numbers, other numbers once there is one of these,
-    or dates as microseconds.
+    """Collects the keys by which events are sorted: whole numbers, other numbers once one of these
+    occurs, or dates as microseconds.
 
     Raises FormatError for anything else, and for dates with and without a time zone in one file.
     """
@@ -147,7 +147,7 @@ def event_cells(lines: Lines, table: EventTable, notes: list[str]) -> Cells:
     """Yield one string for each case of a log with an event in each line, in the order in which the
     cases begin.
 
-    Memory holds each distinct case, and two or three numbers for each event.
+    Each distinct case, and two or three numbers for each event, are kept in memory.
     """
     cases: dict[str, int] = {}
     case_of = array("i")
@@ -211,7 +211,7 @@ def _grouped(
     notes: list[str],
 ) -> Cells:
     """Yield the strings of sorted events. `case_of`, `events`: for each event, its case and its
-    symbol's number. `keys`: what the event is sorted by, or nothing.
+    symbol's number. `keys`: the key by which the event is sorted, if there is one.
     """
     cases: IntArray = np.frombuffer(case_of, dtype=np.int32)
     if len(keys):
@@ -243,8 +243,8 @@ def _grouped(
 class _XesParser:
     """Reads traces of XES from pieces of a file.
 
-    A document type, with which XML can define entities, is refused, and so are elements that are
-    nested very deep, for each of which the parser needs memory until it ends.
+    It refuses a document type, with which XML can define entities, and very deep nesting, because
+    the parser needs memory for each element until the element ends.
     """
 
     def __init__(self, event_key: str) -> None:
@@ -299,7 +299,7 @@ class _XesParser:
             key = attributes.get("key")
             if key == self._key:
                 if self._name is not None:
-                    raise FormatError(f"an event has two attributes {self._key}", line)
+                    raise FormatError(f"an event has two attributes named {self._key}", line)
                 self._name = attributes.get("value", "")
             if key == TRANSITION:
                 self.transitions[attributes.get("value", "").lower()] += 1
@@ -369,8 +369,8 @@ RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+")
 def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
     """Yield one string for each sentence: one column of the lines up to an empty one.
 
-    Comments, `-DOCSTART-`, and in CoNLL-U words of several tokens (`1-2`) and empty nodes (`1.1`)
-    are left out.
+    Comments, `-DOCSTART-` and, in CoNLL-U, multiword tokens (`1-2`) and empty nodes (`1.1`) are
+    left out.
     """
     symbols = _Symbols("symbol")
     sentence: list[str] = []

@@ -1,5 +1,5 @@
-"""Show the beginning of a file before its strings are read, and what a user may choose about it;
-only choices that the file allows are shown.
+"""Show the beginning of a file before its strings are read, and those choices for reading it that
+the file allows.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Preview:
     lines : tuple of str
         The first lines, without control characters, shortened if they are long.
     reading : Reading
-        What has been chosen; with the format that is recognised if that has columns to choose.
+        The choices so far, with the recognised format if that has columns to choose.
     choices : mapping of str to tuple of str
         Field of `Reading` -> the values that this file allows; only fields with several.
     is_sequence : bool
-        Whether it may have long sequences, which can be cut into windows.
+        Whether the file may have long sequences, which can be cut into windows.
     """
 
     lines: tuple[str, ...]
@@ -107,7 +107,7 @@ def preview(data: bytes, reading: Reading) -> Preview | None:
 
 
 def _is_sequence(cleaned: bytes, rows: list[str]) -> bool:
-    """Return whether a head has a long line, symbols in lines of their own, or biological
+    """Return whether a head has a long line, symbols on lines of their own, or biological
     sequences.
     """
     return (

@@ -42,9 +42,9 @@ def random_automaton(
     The probabilities of a state's transitions are drawn uniformly among all that sum to 1 (a
     Dirichlet distribution with parameters 1).
 
-    `mean_length`: the mean length of the strings. It is reached exactly, by multiplying the odds of
-    stopping of all states by one factor. `density`: the share of transitions that are not 0. One
-    cycle through all states always exists, so every state can be reached.
+    `mean_length`: the mean length of the strings. It is reached exactly, by multiplying every
+    state's odds of stopping by the same factor. `density`: the share of transitions that are not 0.
+    One cycle through all states always exists, so every state can be reached.
 
     Returns an automaton with total weight 1 and a spectral radius below 1.
 
@@ -79,8 +79,8 @@ def random_hmm(
 
     `mean_length`: the mean length of the strings, reached as in `random_automaton`.
     `concentration`: the parameter of the Dirichlet distributions from which each state's emissions
-    and moves are drawn. Far below 1, a state has few likely symbols and successors; far above, all
-    of them are almost equally likely.
+    and moves are drawn. Far below 1, a state has few likely symbols and successors; far above 1,
+    all of them are almost equally likely.
 
     Returns an automaton with total weight 1 and a spectral radius below 1.
 
@@ -171,7 +171,7 @@ def _check_mean_length(mean_length: float) -> None:
 def _with_mean_length(
     initial: FloatArray, following: FloatArray, odds: FloatArray, mean_length: float
 ) -> WFA:
-    """Give each state a probability of stopping, so strings have a mean length.
+    """Give each state a probability of stopping for which strings have the given mean length.
 
     `initial` (num_states,). `following` (num_symbols, num_states, num_states): the probability of
     each symbol and next state, if the state does not stop. `odds` (num_states,): the odds of

@@ -1,8 +1,8 @@
 """The choices for reading a file of strings: its format, its encoding, and what its columns
 contain.
 
-A `Reading` is what a user may choose. What is left open is recognised from the file, and the
-sentence about it (`StringFile.reading`) states what was found.
+A `Reading` holds a user's choices. Anything left open is recognised from the file, and
+`StringFile.reading` states what was found.
 """
 
 from __future__ import annotations
@@ -45,28 +45,29 @@ class Reading(Record):
         One of ENCODINGS.
     separator : str
         The separator between the columns of a table, or between the symbols of a line of tokens:
-        "comma", "semicolon", "tab", "bar", or the character itself; "auto" recognises that of a
-        table, and is white space between tokens.
+        "comma", "semicolon", "tab", "bar", or the character itself; "auto" recognises a table's
+        separator and, between tokens, means white space.
     header : str
         Whether the first line names the columns: "yes", "no", or "auto".
     text_column, count_column : str
-        The columns of a table (or fields of JSON lines) that have the strings and their counts.
+        The columns of a table (or fields of JSON lines) that hold the strings and their counts.
         With only a column of strings, each line counts once. In CoNLL files, `text_column` has the
         symbols.
     case_column, event_column, order_column : str
         The columns of a log with an event on each line: the string to which the event belongs, its
-        symbol, and what a string's events are sorted by (numbers, or dates as in ISO 8601 or as
-        31.1.2024). Without `order_column`, they keep the order of the file. In XES files,
-        `event_column` is the key of the attribute that is the symbol, by default `concept:name`.
+        symbol, and the key by which a string's events are sorted (numbers, or dates in ISO 8601 or
+        written as 31.1.2024). Without `order_column`, events keep the order of the file. In XES
+        files, `event_column` is the key of the attribute that is the symbol, by default
+        `concept:name`.
     label : str
-        Only the strings of an Abbadingo file with this label are read, such as 1 for those that a
-        language has; empty for all.
+        Only the strings of an Abbadingo file with this label are read, such as 1 for the strings of
+        a language; empty for all.
     window : int
-        For long sequences, such as a text, a genome or a log: every string is cut into windows of
-        this many symbols, one after the other, and these are then the strings. A file with one
-        symbol per line is one sequence. 0 keeps strings as they are.
+        For long sequences, such as a text, a genome or a log: every string is cut into consecutive
+        windows of this many symbols, which become the strings. A file with one symbol per line is
+        one sequence. 0 keeps strings as they are.
 
-    Columns are given by name or by number, from 1; an empty text leaves a column open.
+    Columns are given by name or by number, from 1; an empty text leaves a column to be recognised.
 
     Raises
     ------
@@ -166,7 +167,7 @@ CHOICE = re.compile(
 
 
 def in_terms_of(names: Mapping[str, str], text: str, to: str = " ", equals: str = " ") -> str:
-    """Write the choices that a sentence names in the words of a user interface.
+    """Rewrite the choices that a sentence names in the words of a user interface.
 
     `names`: field of `Reading` -> its name there. `to`, `equals`: what comes between a name and its
     value, in place of "to" and "=".
@@ -182,7 +183,7 @@ def in_terms_of(names: Mapping[str, str], text: str, to: str = " ", equals: str 
 
 
 def as_controls(text: str) -> str:
-    """Write the fields of `Reading` in a sentence as the lab's controls.
+    """Rewrite the fields of `Reading` that a sentence names as the lab's controls.
 
     >>> as_controls("set the format to csv, and say which has the counts (count_column)")
     'set “Format of the strings” to csv, and say which has the counts (“Column of the counts”)'

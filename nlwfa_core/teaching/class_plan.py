@@ -77,7 +77,7 @@ def step_plan(step: Step, note: Note | None) -> StepPlan:
 def lesson_plan(lessons: Mapping[str, Lesson], notes: Mapping[str, Note]) -> str:
     """Write the plan as Markdown, for the lessons whose first step has a note.
 
-    Mistakes are left out: the page *Class* shows them with each question.
+    Mistakes are left out: the *Class* page shows them with each question.
     """
     parts = [notes[INTRODUCTION].say]
     for name, lesson in lessons.items():

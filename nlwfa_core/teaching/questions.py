@@ -180,9 +180,8 @@ def _check_not_meant_as_a_setting(rest: Sequence[str], first: int, has_settings:
     skipped = next((index for index, line in enumerate(rest) if line.strip()), 0)
     if skipped and (name := LINE.match(rest[skipped])):
         raise FormatError(
-            f"{name[1]}: must be directly below the "
-            f"{'lines of this kind' if has_settings else 'question'}, without a blank line before "
-            "it",
+            f"the line {name[1]}: must be directly below the "
+            f"{'other settings' if has_settings else 'question'}, without a blank line before it",
             first + skipped,
         )
     word = SETTING.match(rest[0]) if rest else None

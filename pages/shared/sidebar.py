@@ -660,7 +660,7 @@ def check_settable(recipe: Recipe) -> None:
     if learning.learner not in CHOICES["learner"]:
         raise RecipeError(
             f"learner is {learning.learner}, but the sidebar offers only "
-            f"{', '.join(HANKEL_LEARNERS)}; opponents are on Compare"
+            f"{', '.join(HANKEL_LEARNERS)}; the others are on the Compare page"
         )
     if hankel.statistic not in CHOICES["statistic"]:
         raise RecipeError(

@@ -135,8 +135,8 @@ class Uploads:
                 whose = "this browser" if name == "browser_upload_bytes" else "all visitors"
                 return (
                     f"The uploaded files of {whose} must be at most {allowed[name]:,} bytes in "
-                    f"total; with this one they would have {size + num_bytes:,}. Remove a file, or "
-                    "wait two minutes after closing a page."
+                    f"total; with this one they would come to {size + num_bytes:,}. Remove a file, "
+                    "or close a page that has files and wait two minutes."
                 )
         return ""
 

@@ -779,8 +779,8 @@ def files() -> None:
     with left:
         st.markdown("**Import**")
         st.file_uploader(
-            "model.json with model.safetensors in a zip archive, automaton.json, a PAutomaC "
-            "model, a JFLAP file (.jff), or automaton.txt",
+            "a zip archive with model.json and model.safetensors, automaton.json, automaton.txt, a "
+            "PAutomaC model or a JFLAP file (.jff)",
             key="build.upload",
             on_change=_upload,
             max_upload_size=4,

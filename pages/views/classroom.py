@@ -239,7 +239,7 @@ def _hand_in_form() -> None:
 
 
 def _quiz_links() -> None:
-    st.markdown("The quizzes before and after a lesson are on the page *Practice*.")
+    st.markdown("The quizzes before and after a lesson are on the *Practice* page.")
 
 
 def _how_to_join() -> None:
@@ -249,7 +249,7 @@ def _how_to_join() -> None:
     left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
         st.markdown(
-            f"Open the link, or enter the code **{code}** on the page *Class*. Both lead to "
+            f"Open the link, or enter the code **{code}** on the *Class* page. Both lead to "
             "the same place."
         )
         names = [THIS_PAGE, *all_lessons]
@@ -702,8 +702,8 @@ def _gains(record: ClassRecord) -> None:
     }
     if not any(counts[quizzes.BEFORE] + counts[quizzes.AFTER]):
         st.markdown(
-            "Nobody has taken a quiz yet. The quizzes are on the page *Practice*: eight "
-            "items before a lesson, eight after."
+            "Nobody has taken a quiz yet. The quizzes are on the *Practice* page: eight "
+            "items before a lesson and eight after."
         )
         return
     table: dict[str, Column] = {

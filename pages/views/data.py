@@ -81,7 +81,8 @@ OTHERS = {
     ),
     "upload_prefixes": (
         "Prefixes",
-        "SPiCe: beginnings of strings, one per line, to be scored with their targets.",
+        "SPiCe: beginnings of strings, one per line. What a model predicts after them is scored "
+        "against the targets.",
     ),
     "upload_targets": (
         "Targets",

@@ -104,7 +104,7 @@ def _after_the_story() -> None:
                 on_click=open_lesson.open_lesson,
                 args=(first.name,),
             )
-        st.markdown("**Or play it** on your own strings.", width="content")
+        st.markdown("**Or play the story** with your own strings.", width="content")
         if st.button("Your own strings", key="learn.on.data", icon=":material/upload_file:"):
             switch("data", "own_strings")
 

@@ -251,9 +251,9 @@ CONTROLS = Settings(
     steps=3_000,
 )
 FEW_STATES = Settings(
-    "by likelihood, few states",
-    "Not the paper's method either: the network of two or three states that Explore shows, trained "
-    "from nothing by the likelihood of all prefixes, without a Hankel matrix "
+    "networks of few states, trained by likelihood",
+    "Not the paper's method either: the networks that Explore shows, trained by the likelihood of "
+    "what follows each prefix, without a Hankel matrix "
     "([how](../likelihood.md))",
     ("both.non",),
     learning={"objective": "likelihood"},

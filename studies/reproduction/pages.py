@@ -206,13 +206,13 @@ def _what_a_seed_is(experiment: Experiment) -> str:
         return "A seed draws an automaton, and is the seed of the learner."
     if experiment.base.data.source == "dyck":
         own = (
-            "draws the training and the test strings, and is also the seed of the learner, so ± "
-            "has all three causes"
+            "determines the training strings, the test strings and the learner's random numbers, so "
+            "± has all three causes"
         )
     else:
         own = (
-            "splits the training file at random, and is also the seed of the learner; the test "
-            "strings are always the same"
+            "determines the random split of the training file and the learner's random numbers; the "
+            "test strings are always the same"
         )
     return (
         f"A seed {own}. Differences between models are paired, seed by seed, and have a "
@@ -516,8 +516,8 @@ must lie within ±{SIMILAR}, and it must be ahead of the other two. *No* means t
 interval contains 0, or with fewer than {MIN_SEEDS} seeds, the answer is *{UNDECIDED}*. Intervals are not corrected for the
 number of ranks or sizes.
 
-For each seed, the validation strings choose the network among those of these settings, by the score that is compared: nothing is
-chosen by test scores. The paper shows curves without numbers, so only its sentences can be checked. Its curves are finite, so
+For each seed, the network compared is the one of these settings with the best validation score (the same score that is compared);
+test scores play no part in the choice. The paper shows curves without numbers, so only its sentences can be checked. Its curves are finite, so
 weights of 0 are raised to {FLOOR:g} of the total before Pautomac scores are compared; otherwise SP's score would be ∞ wherever a
 test string has weight 0. A positive difference means that the network is ahead."""  # noqa: E501
 
@@ -629,7 +629,7 @@ and GRU have the library's defaults ([opponents](../opponents.md)): the HMM at m
 starts, the GRU at most 6,000 updates of AdamW at rate 0.02. Validation strings stop all three. A GRU has more parameters than a
 network with as many states.
 
-Again validation strings choose the network, and a positive difference means that it is ahead.
+Again the network is chosen by its validation score, and a positive difference means that it is ahead.
 *{UNDECIDED.capitalize()}*: the {CONFIDENCE:.0%} interval contains 0, or there are fewer than {MIN_SEEDS} seeds."""  # noqa: E501
 
 
@@ -775,8 +775,8 @@ def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
 HOW_JUDGED_TABLE_1 = f"""\
 *Agrees* means that the model is ahead of all others in its table, the uniform model and the 5-gram included, with a
 {CONFIDENCE:.0%} interval of the paired differences between seeds that excludes 0. With fewer than {MIN_SEEDS} seeds, or if an
-interval contains 0, the answer is *{UNDECIDED}*. “One of the NL-WFA models” is the one that the validation strings choose for
-each seed."""  # noqa: E501
+interval contains 0, the answer is *{UNDECIDED}*. “One of the NL-WFA models” is, for each seed, the one with the best
+validation score."""  # noqa: E501
 
 
 def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Measured]) -> str:

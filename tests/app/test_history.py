@@ -356,7 +356,7 @@ def test_what_the_sidebar_can_not_say_is_told() -> None:
     visitor_runs.history().note([Event(opponent.key(), opponent, "failed", time(), "a sentence")])
     app = tick(find(open_lab("history"), opponent), 0)
     app.button(key="history.open").click().run()
-    assert len(complaints(app)) == 1 and "opponents are on Compare" in complaints(app)[0]
+    assert len(complaints(app)) == 1 and "the others are on the Compare page" in complaints(app)[0]
     damaged = Event("9" * 64, base, "failed", time())
     visitor_runs.history().note([damaged])
     visitor_runs.history()._set(["9" * 64], recipe={"data": {"nonsense": 1}})

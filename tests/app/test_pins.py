@@ -36,7 +36,7 @@ def test_a_pin_stays_while_the_sidebar_changes():
 def test_a_pin_that_the_sidebar_can_not_show_is_refused_in_a_sentence():
     app = open_lab("data", **QUICK, b=recipe_code(Recipe(learning=options("HMM"))))
     app.button(key="pins.B").click().run()
-    assert len(complaints(app)) == 1 and "opponents are on Compare" in complaints(app)[0]
+    assert len(complaints(app)) == 1 and "the others are on the Compare page" in complaints(app)[0]
 
 
 def test_a_link_brings_pins():

@@ -170,7 +170,7 @@ def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
         (b'{"hankel": {"statistic": "**bigram**"}}', "; got '**bigram**'"),
         (b" " * 30_000, "must be at most 20,000; got 30,000"),
         (b"\xff\xfe\x00", "recipe"),
-        (b'{"learning": {"learner": "HMM"}}', "opponents are on Compare"),
+        (b'{"learning": {"learner": "HMM"}}', "the others are on the Compare page"),
         (
             b'{"hankel": {"statistic": "factor", "bounded": true}}',
             "bounded is True, but the sidebar",

@@ -124,7 +124,7 @@ def _from_json(data: bytes) -> WFA:
             else ""
         )
         raise RecipeError(
-            f"automaton.json must have {', '.join(needed)}; there is no {missing[0]}{hint}"
+            f"automaton.json must have the keys {', '.join(needed)}; {missing[0]} is missing{hint}"
         )
     try:
         return read_weights_json(data)

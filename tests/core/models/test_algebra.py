@@ -310,7 +310,7 @@ def test_symbols_are_matched_by_name() -> None:
     assert equivalent(ab, ba) and (ab + ba)("a") == 1.0
     for other in (WFA([1], [[[1]]], [1]), WFA([1], [[[1]], [[1]]], [1], Alphabet(("a", "c")))):
         with pytest.raises(
-            RecipeError, match="two automata must have the same symbols; got 2 symbols: a, b, and"
+            RecipeError, match="must have the same symbols; one has 2 symbols: a, b, the other"
         ):
             ab + other
     with pytest.raises(TypeError):

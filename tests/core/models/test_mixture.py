@@ -324,13 +324,16 @@ def test_mixtures_come_back_from_their_folders(tmp_path: Path, models: dict[str,
     save(counted, tmp_path / "counted", alphabet=AB)
     assert load(tmp_path / "counted").weights(WORDS).tolist() == counted.weights(WORDS).tolist()
     with pytest.raises(
-        TypeError, match="models are of the kinds WFA, NLWFA, RecurrentModel, NGram; got Uniform"
+        TypeError, match="models is one of WFA, NLWFA, RecurrentModel, NGram; got Uniform"
     ):
         save(mixture([Uniform(2), COIN]), tmp_path, alphabet=AB)
     for change, message in (
         ({"models": []}, "a mixture needs at least one model; got none"),
         ({"models": 3}, "models must be a list; got 3"),
-        ({"models": header["models"][:2]}, "a mixture of 2 models needs as many weights"),
+        (
+            {"models": header["models"][:2]},
+            "a mixture needs a weight for each of its models \\(2\\)",
+        ),
         ({"models": [*header["models"], {"kind": "WFA"}]}, "lacks 'initial'"),
         ({"models": [{"kind": "mixture"}]}, "kind must be one of .*; got 'mixture'"),
     ):
@@ -353,7 +356,7 @@ def test_impossible_mixtures_are_refused() -> None:
     swapped = WFA([1.0], [[[0.3]], [[0.5]]], [0.2], Alphabet(("b", "a")))
     cases: tuple[tuple[list[WFA], list[float] | None, str], ...] = (
         ([], None, "a mixture needs at least one model; got none"),
-        ([COIN, TURNS], [1.0], "a mixture of 2 models needs as many weights"),
+        ([COIN, TURNS], [1.0], "a mixture needs a weight for each of its models \\(2\\)"),
         (
             [COIN, TURNS],
             [0.5, 0.6],

@@ -141,12 +141,12 @@ UNSOUND_NGRAMS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"num_symbols": 0},
         {},
-        "the number of symbols of an n-gram must be between 1 and 10,000; got 0",
+        "the number of symbols of an n-gram's alphabet must be between 1 and 10,000; got 0",
     ),
     (
         {"num_symbols": -1},
         {},
-        "the number of symbols of an n-gram must be between 1 and 10,000; got -1",
+        "the number of symbols of an n-gram's alphabet must be between 1 and 10,000; got -1",
     ),
     ({"num_symbols": True}, {}, "num_symbols must be a whole number; got True"),
     ({"num_symbols": 3}, {}, "has 3 symbols, but its alphabet has 2"),

@@ -230,7 +230,7 @@ def test_errors_name_the_line(text: str, line: int, message: str) -> None:
         ("answer: 3\nhnit: 4 | No.", 12, "got 'hnit: 4 | No.'; did you mean hint?"),
         ("unit: 3", 11, "got 'unit: 3'.*put a blank line above it"),
         ("\nanswer: 3", 12, "answer: must be directly below the question"),
-        ("answer: 3\n\nhint: 4 | No.", 13, "hint: must be directly below the lines of this kind"),
+        ("answer: 3\n\nhint: 4 | No.", 13, "hint: must be directly below the other settings"),
     ],
 )
 def test_a_typing_error_below_a_question_is_not_its_solution(
