@@ -206,13 +206,13 @@ def _what_a_seed_is(experiment: Experiment) -> str:
         return "A seed draws an automaton, and is the seed of the learner."
     if experiment.base.data.source == "dyck":
         own = (
-            "determines the training strings, the test strings and the learner's random numbers, so "
-            "± has all three causes"
+            "determines the training strings, the test strings and the learner's random numbers, "
+            "so ± has all three causes"
         )
     else:
         own = (
-            "determines the random split of the training file and the learner's random numbers; the "
-            "test strings are always the same"
+            "determines the random split of the training file and the learner's random numbers; "
+            "the test strings are always the same"
         )
     return (
         f"A seed {own}. Differences between models are paired, seed by seed, and have a "
