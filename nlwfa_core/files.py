@@ -1,8 +1,8 @@
 """Files on disk and as bytes.
 
-Files are written whole or not at all, and read up to a limit on their size; JSON may hold ∞ and
-nan; zip archives of the same files have the same bytes; uploaded files are stored under the hash of
-their content.
+Files are written as a whole or not at all, and read up to a limit on their size. JSON may hold ∞
+and nan, zip archives of the same files have the same bytes, and uploaded files are stored under the
+hash of their content.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
     """Read a file's bytes.
 
     Raises RecipeError if it does not exist, can't be read or is larger than `max_bytes`. A pipe or
-    a device, whose size nobody knows, is read up to that limit.
+    a device, whose size is unknown, is read up to that limit.
     """
     try:
         if path.is_dir():
@@ -231,8 +231,8 @@ class FileShelf:
         Parameters
         ----------
         title : str
-            The name that a person knows it by. If the same content is stored again, the first title
-            stays.
+            The name by which people know the file. If the same content is stored again, the first
+            title stays.
         """
         limits.check_limit("the size of the file in bytes", len(data), "file_bytes")
         name = hashlib.sha256(data).hexdigest()
@@ -257,7 +257,7 @@ class FileShelf:
 
     @check_types
     def head(self, name: str, size: int) -> bytes:
-        """Read at most the first `size` bytes of the file of this name; none if there is no such
+        """Read at most the first `size` bytes of the file of this name; empty if there is no such
         file.
         """
         if SHA256.fullmatch(name):
@@ -267,7 +267,7 @@ class FileShelf:
 
     @check_types
     def title(self, name: str) -> str:
-        """Return the name that a person knows a file by; empty if it came without one."""
+        """Return the name by which people know a file; empty if it came without one."""
         if SHA256.fullmatch(name):
             with suppress(OSError):
                 return short_title(
@@ -292,7 +292,7 @@ class FileShelf:
 def make_room(
     shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]
 ) -> None:
-    """Remove the least recently used files of a shelf, until another file fits below a total size.
+    """Remove the least recently used files of a shelf until another file fits within a total size.
 
     `num_bytes` and `max_bytes`: the size of the new file, and the largest total size. `needed`:
     called if there is too little room; returns the names of files that must stay.
@@ -339,8 +339,8 @@ def short_title(name: str) -> str:
 
 
 def without_folders(text: str, *folders: Path) -> str:
-    """Shorten each path below some folders to the name of its file, for people who must not see how
-    a server is laid out.
+    """Shorten each path below some folders to the name of its file, for people who must not see a
+    server's folders.
 
     >>> without_folders("can't write /srv/lab/runs/0a/model.json: No space left", Path("/srv/lab"))
     "can't write model.json: No space left"

@@ -1,9 +1,9 @@
 """Limits on what readers, recipes and the queue accept, checked before any memory is allocated.
 
 `LIMITS` holds the defaults. A settings file in TOML (the one that NLWFA_LIMITS names, otherwise
-`limits.toml` in NLWFA_HOME) may change them for every process that is started with it, one limit to
-a line, such as `rank = 20`. If that file can't be read, the defaults apply; servers and commands
-call `check_settings` first and refuse to start.
+`limits.toml` in NLWFA_HOME) may change them for every process that is started with it, with one
+limit per line, such as `rank = 20`. If that file can't be read, the defaults apply; servers and
+commands call `check_settings` first and refuse to start.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Records: frozen, validated values whose fields are declared once.
 
-The declaration of a field (`option`) has everything that anybody needs to know about it: its
-default and bounds, its label and help, the limit on its value, its choices, and the condition under
-which it has an effect. Pages, commands, tables and keys read it there (`options_of`).
+The declaration of a field (`option`) has everything there is to know about it: its default and
+bounds, its label and help, the limit on its value, its choices, and the condition under which it
+has an effect. Pages, commands, tables and keys read these there (`options_of`).
 
 A field whose condition is not met does not exist in that record: it can't be set, it is not in the
-record's JSON or key, and records don't differ in it.
+record's JSON or key, and records can't differ in it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Option:
     derived: bool  # whether the field follows from other fields, so users don't set it
 
     def default_in(self, values: Mapping[str, Any]) -> Any:
-        """Return the default in a record that has these values."""
+        """Return the default in a record with these values."""
         return _default_by(self.default, values.get(self.by)) if self.by else self.default
 
     @property
@@ -208,7 +208,7 @@ class NoEffect(FieldError):
     """A field that was set, but has no effect with the values of other fields.
 
     `setting`: the fields on which this depends, with their values. `needs`: fields, one of which
-    must have one of its given values; empty if no value would help.
+    must have one of the values listed for it; empty if no value would help.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ def no_effect_message(
     needs: Mapping[str, Sequence[Any]],
     between: str = ", ",
 ) -> str:
-    """Write the message of `NoEffect`, with some text between two fields.
+    """Write the message of `NoEffect`.
 
     >>> no_effect_message("--ridge", {"--learner": "fac.non"}, {"--learner": ["SP"]})
     '--ridge has no effect with --learner fac.non; it needs --learner SP'
@@ -258,8 +258,8 @@ class Record(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_numbers(cls, content: Any) -> Any:
-        """Refuse true and false, which pydantic would convert, where a number is meant. Write −0 as
-        0: they are equal, so records with them must have the same key.
+        """Refuse true and false where a number is meant, because pydantic would convert them. Write
+        −0 as 0: they are equal, so records with them must have the same key.
         """
         if not isinstance(content, dict):
             return content
@@ -323,7 +323,8 @@ class Record(BaseModel):
 
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return what would have to change for a field to have an effect: other fields, one of
-        which must have one of some values. Empty if the field has an effect, or can't have one.
+        which must have one of the values listed for it. Empty if the field has an effect, or can't
+        have one.
 
         If these have no effect themselves, return what would have to change for them to have one.
         """
@@ -399,7 +400,7 @@ class Record(BaseModel):
     def key(self) -> str:
         """Compute a name of 64 hexadecimal digits from the record's content.
 
-        It is computed only once.
+        The key is computed only once.
         """
         return self._key
 
@@ -433,12 +434,15 @@ class Record(BaseModel):
 
     @classmethod
     def class_of(cls, content: Mapping[str, Any]) -> type[Record]:
-        """Return the class of the record that JSON describes: this one, or one derived from it."""
+        """Return the class of the record that JSON describes: this class, or one derived from it.
+        """
         return cls
 
 
 def _within(path: Sequence[str], error: Exception) -> RecipeError:
-    """Turn a validator's error into ours. If it names a part's field, ours also names the part."""
+    """Turn a validator's error into one of ours. If it names a field of a part, ours also names the
+    part.
+    """
     message = str(error)
     if isinstance(error, FieldError):
         parts = path[:-1] if path and path[-1] == error.field else path
@@ -474,7 +478,7 @@ def _allowed(error: Mapping[str, Any]) -> str:
 
 
 def check_json_types(kind: type[Record], content: Any, owner: str = "") -> None:
-    """Raise RecipeError if JSON has something else where a record has a number, or true or false;
+    """Raise RecipeError if JSON has anything else where a record has a number, or true or false:
     pydantic would convert "1".
 
     `owner` is what comes before a field's name in the message, such as "base.learning.".

@@ -3,10 +3,9 @@ thread.
 
 On Dyck strings the Hankel matrix falls into blocks by bracket depth, and each singular vector lives
 in one block. With k states, strings deeper than the blocks that fit have weight 0 in exact
-arithmetic. Floating point gives them 1e-16 … 1e-175 instead, of either sign, and different numbers
-on each processor. This module holds the one rule that tells such a number from a small true one.
-Models apply it to their states, weights and next-symbol scores, so whatever reads those finds
-exactly 0.
+arithmetic. Floating point gives them 1e-16 … 1e-175 instead, of either sign, and different on each
+processor. This module holds the one rule that tells such a number from a small true one. Models
+apply it to their states, weights and next-symbol scores, so whatever reads these finds exactly 0.
 
 **The rule.** A computed product sᵀA is zero if both hold, entry by entry:
 
@@ -14,15 +13,15 @@ exactly 0.
 2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the current product: e bounds the error of s, and γ
    is k times `UNIT_ERROR` = 2⁻⁴⁸. So not even the sign of the product is known.
 
-A state is zero if all its entries are. A state that is zero stays zero, whatever follows.
+A state is zero if all its entries are. A zero state stays zero, whatever follows.
 
 **Why.** A product of floating-point numbers satisfies |computed − exact| ≤ kε |s|ᵀ|A|, entry by
 entry (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.5). The errors of earlier
 steps are multiplied by |A|, which gives the bound e ← (e + γ|s|)ᵀ|A|, from e = 0 for α₀ (a running
 error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are themselves rounded. By
-the second condition, whatever is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹ is 1. The
-bound ignores that errors also cancel, so on the states of a learned automaton it soon exceeds the
-states themselves; there the first condition decides.
+the second condition, a number that is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹ is 1.
+The bound ignores that errors also cancel, so on the states of a learned automaton it soon exceeds
+the states themselves; there the first condition decides.
 
 Nothing cancels in a sum of numbers of one sign, where |sᵀA| = |s|ᵀ|A|. So the rule never touches
 probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is. Networks have no bound e;
@@ -34,23 +33,23 @@ states rotated at random, so no zero is exact), the measured |sᵀA| relative to
 elsewhere, except for f(λ), which is 0 in the language. τ = 2e-9 lies between.
 
 **Why step by step.** The bound for a whole string, ‖|α₀|‖ Π‖|A_σ|‖ ‖|α∞|‖ times ε, grows faster
-than states fall: on the same data, from k = 10 on, it is larger than states that are known to nine
-digits, at k = 20 by a factor of 1e10. docs/method-notes.md has the table.
+than states shrink: on the same data, from k = 10 on, it is larger than states that are known to
+nine digits, at k = 20 by a factor of 1e10. docs/method-notes.md has the table.
 
 **What it can't see.** The coefficients themselves may hold noise: 1e-17 where A should hold 0.
 `learning.spectral` leaves none where H falls into blocks.
 
 **Why on one thread.** How OpenBLAS splits a product among threads changes how the product is
-rounded, which shows in the scores of a model far above the numerical rank. No product here is large
-enough to gain from a second thread; several experiments at once do gain from more cores. torch has
-its own setting, `learning.tensors.one_thread`, because only modules that train with torch import
-it.
+rounded, which affects the scores of a model far above the numerical rank. No product here is large
+enough to gain from a second thread; several experiments run at once do gain from more cores. torch
+has its own setting, `learning.tensors.one_thread`, because only modules that train with torch
+import torch.
 
-**How numbers are written.** For people, numbers have three significant digits, which are enough to
-read. A tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two
-numbers that are compared get as many digits as it takes to tell them apart. `assets/numbers.js`
-writes the same texts in the browser; `metrics.tables.format_score` writes scores, whose columns
-have a fixed number of decimals.
+**How numbers are written.** For people, numbers have three significant digits, which is enough. A
+tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers
+that are compared get as many digits as it takes to tell them apart. `assets/numbers.js` writes the
+same texts in the browser; `metrics.tables.format_score` writes scores, whose columns have a fixed
+number of decimals.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ ONE_THREAD = dict.fromkeys(
 
 
 def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray) -> FloatArray:
-    """Set the rows of products that are zero by the rule to 0, in place.
+    """Set to 0, in place, the rows of products that are zero by the rule.
 
     `products` (n, m): states @ A, as computed. `states` (n, k). `magnitudes` (k, m): |A|; for a
     product of matrices, the product of their magnitudes.
@@ -114,7 +113,7 @@ def flush_rows(products: FloatArray, states: FloatArray, magnitudes: FloatArray)
 def flush_entries(
     products: FloatArray, states: FloatArray, magnitudes: FloatArray, bounds: Bounds | None = None
 ) -> FloatArray:
-    """Set single entries of products that are zero by the rule to 0, in place: for weights and
+    """Set to 0, in place, the single entries of products that are zero by the rule: for weights and
     next-symbol scores.
 
     `flush_rows` treats a row as one state; here, each column of A is a result of its own.
@@ -189,8 +188,8 @@ def has_vanishing_states(
 
 
 def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) -> FloatArray:
-    """Multiply states by A, carry the bounds of their errors along, and set states that are zero by
-    the rule (see the module) to 0.
+    """Multiply states by A, update the bounds of their errors, and set to 0 the states that are
+    zero by the rule (see the module).
 
     `states` (n, 2k): the states, and after them the bounds of the errors of their entries. `A` and
     `magnitudes` (k, k): A and |A|.
@@ -253,10 +252,10 @@ def largest_gain(magnitudes: FloatArray) -> FloatArray:
 
 
 def candidates(after: FloatArray, bounds: FloatArray) -> IntArray:
-    """Return the positions of sizes small enough for the rule to apply: a cheap, necessary
-    condition for it.
+    """Return the positions of the sizes that are small enough for the rule to apply: a cheap,
+    necessary condition.
 
-    Exact zeros are left out, and so is whatever overflows.
+    Exact zeros and sizes that overflow are left out.
     """
     return np.flatnonzero((after <= bounds) & (after > 0) & (bounds < np.inf))
 
@@ -282,7 +281,7 @@ def _controller() -> ThreadpoolController:
 
 
 def format_significant(value: float | None, digits: int = 3) -> str:
-    """Write a number with `digits` significant digits, and no zeros at its end.
+    """Write a number with `digits` significant digits, without trailing zeros.
 
     From 1,000 on, it has no decimals; a tiny or huge number has a power of ten. Halves are rounded
     away from zero, as in the browser.
@@ -322,7 +321,7 @@ def format_significant(value: float | None, digits: int = 3) -> str:
 
 
 def format_share(share: float, decimals: int = 1) -> str:
-    """Write a share as a percentage. A share that would look like none or all, but is neither, is
+    """Write a share as a percentage. A share that would look like 0% or 100% but is neither is
     written as "<0.1%" or ">99.9%".
 
     >>> (
@@ -409,7 +408,7 @@ def format_apart(first: float | None, second: float | None, digits: int = 3) -> 
 
 
 def format_beside(value: float | None, limit: float, digits: int = 3) -> str:
-    """Write a number with so many digits that it reads as the limit only if it equals the limit.
+    """Write a number with enough digits that it reads as the limit only if it equals the limit.
 
     >>> format_beside(0.99998, 1), format_beside(1.0, 1), format_beside(0.5, 1)
     ('0.99998', '1', '0.5')

@@ -16,13 +16,13 @@
 - `value_commands`: `fit-values` and `score-values`, for functions of strings that are not
   probabilities.
 - `lab`: starts the lab.
-- `sweep`, `reproduce`: many runs from a file, and the paper's experiments.
+- `sweep`, `reproduce`: many runs listed in a file, and the paper's experiments.
 - `sweep_files`: reads the files of strings that a sweep names by their paths.
 - `recipe_options`: options made from the fields of a recipe.
 - `text`: results as text for a terminal.
 - `terminal`: what a command prints: its output, notes and errors, and exit codes.
 - `running`: a progress bar, and stopping with Ctrl-C, for commands that take a long time.
-- `inputs`, `outputs`: reads strings and models; writes files, and checks that it may.
+- `inputs`: reads strings and models. `outputs`: checks that files may be written, and writes them.
 
 A command's module is imported when the command is used, and numerical libraries when it runs, so
 help and usage errors appear at once.

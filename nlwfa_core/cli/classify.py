@@ -183,8 +183,8 @@ def _parts(
 
 
 def _named(notes: Sequence[str], path: Path, table: Path | None, label: str) -> tuple[str, ...]:
-    """Name the label and its table in place of `path`, the part of the table that was read as a
-    file, and leave out its columns, which are not the table's.
+    """Replace `path`, the part of the table that was read as a file, by the label and its table,
+    and leave out the part's columns, which are not those of the table.
     """
     if table is None:
         return tuple(notes)

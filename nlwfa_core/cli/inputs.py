@@ -72,7 +72,7 @@ MinCount = Annotated[
 
 @dataclass(frozen=True)
 class Symbols:
-    """The symbols that a model should know, by `--alphabet`, `--unknown` and `--min-count`."""
+    """The symbols that a model should know, set by `--alphabet`, `--unknown` and `--min-count`."""
 
     declared: Alphabet | None  # with the symbol for the unknown, if there is one
     unknown: str | None
@@ -113,7 +113,7 @@ def errors_naming(path: Path) -> Iterator[None]:
 
 
 def as_options(text: str) -> str:
-    """Write the fields of `Reading` in a sentence as options of commands.
+    """Rewrite the fields of `Reading` that a sentence names as options of commands.
 
     >>> as_options("say which column has the cases (case_column)")
     'say which column has the cases (--case-column)'
@@ -208,9 +208,9 @@ def read_scored_words(
 def notes_on_unknown(
     path: Path, sample: Sample, alphabet: Alphabet, role: str = "test"
 ) -> tuple[str, ...]:
-    """Make a note on strings with symbols outside `alphabet`, whose weight is 0, or which are read
-    as its symbol for the unknown. Raises RecipeError if all strings have such symbols or, with a
-    symbol for the unknown, if they have no others.
+    """Make a note on strings with symbols outside `alphabet`: their weight is 0, or these symbols
+    are read as its symbol for the unknown. Raises RecipeError if all strings have such symbols or,
+    with a symbol for the unknown, if they have no others.
 
     The strings are over an alphabet that begins with the symbols of `alphabet`.
     """

@@ -468,8 +468,8 @@ def _check_choice(
     fold_seed: int | None,
     metric: str | None,
 ) -> None:
-    """Raise RecipeError if it is not clear by what the rank is to be chosen, or if one of these
-    options would have no effect.
+    """Raise RecipeError if it is not clear how the rank is to be chosen, or if one of these options
+    would have no effect.
     """
     if criterion in CRITERIA:
         for option, value in (

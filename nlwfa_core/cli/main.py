@@ -1,7 +1,7 @@
 """Define the table of commands, and run one of them.
 
 A command's module is imported when the command is used, with all that it needs. So the list of
-commands is printed at once, and no command waits for what others need.
+commands is printed at once, and no command waits for the imports of others.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line with some arguments, by default those of this process.
+    """Run the command line with the given arguments, by default those of this process.
 
     Returns the exit code.
     """

@@ -96,8 +96,8 @@ def mix(
 
 def _without_unknown(sample: Sample, alphabet: Alphabet) -> Sample:
     """Leave out the strings that have a symbol which no model knows: all models give them 0, so
-    they say nothing about weights. If there is a symbol for the unknown, it stands for such
-    symbols, and the strings stay.
+    they reveal nothing about the models' weights in the mixture. If there is a symbol for the
+    unknown, it stands for such symbols, and the strings stay.
     """
     if alphabet.unknown is not None:
         return sample.in_alphabet(alphabet)

@@ -113,8 +113,8 @@ def _read_prefixes(
 ) -> tuple[StringFile, tuple[str, ...]]:
     """Read prefixes for a model over `alphabet`, with notes.
 
-    Raises RecipeError if a symbol is not in that alphabet, which has none for the unknown; or if it
-    has one, and symbols are the numbers of SPiCe, because targets and rankings then also have
+    Raises RecipeError if a symbol is not in that alphabet and there is none for the unknown; or if
+    there is one, but symbols are SPiCe's numbers, because targets and rankings then also use
     numbers.
     """
     from ..sources.spice import read_prefixes

@@ -138,8 +138,8 @@ def _with_options(
 
 
 def _annotation(entry: Option) -> Any:
-    """Make the annotation by which typer reads a field's option: None if the option is not entered;
-    the help has the default.
+    """Make the annotation by which typer reads a field's option: the value is None if the option is
+    not entered; the help states the default.
     """
     kind: Any = entry.kind
     if entry.name in options_of(Reading) and kind is not int:

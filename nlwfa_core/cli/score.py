@@ -1,5 +1,5 @@
-"""Define the commands that score models on test strings: `score` scores one model, `compare` two of
-them on the same strings.
+"""Define the commands that score models on test strings: `score` scores one model, `compare` scores
+two on the same strings.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ def _without_truth(scores: StringScores) -> tuple[str, ...]:
 def _without_zeros(
     differences: dict[str, Interval], scores: Sequence[StringScores]
 ) -> dict[str, Interval]:
-    """Leave out the counts that are 0 for all models: a printed table has no use for them."""
+    """Leave out the counts that are 0 for all models: a printed table does not need them."""
     return {
         field: one
         for field, one in differences.items()
@@ -316,9 +316,7 @@ def _with_counts(scores: StringScores, known: dict[str, Interval]) -> dict[str, 
 
 
 def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[str, Any]:
-    """Make an object for JSON of each score: its value, and the ends of its interval if it has
-    one.
-    """
+    """Make a JSON object for each score: its value, and the ends of its interval if it has one."""
     return {
         field: {name: value for name, value in without_unknown(one).items() if name != "p_value"}
         for field, one in _with_counts(scores, known).items()

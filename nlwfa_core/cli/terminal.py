@@ -49,7 +49,7 @@ TableForm = Annotated[
 def table_form(table: str | None, as_json: bool) -> str | None:
     """Return the form of `write_table` that an option asks for.
 
-    Raises RecipeError if it is unknown, or --json is there too.
+    Raises RecipeError if it is unknown, or if --json is also given.
     """
     from ..metrics.tables import TABLE_FORMATS
 
@@ -176,8 +176,8 @@ def _fail(message: str, code: int = BAD_INPUT) -> int:
 
 
 def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str:
-    """Return typer's message of a usage error, with what was given, and name the command whose help
-    explains more.
+    """Return typer's message for a usage error, with the text that was entered, and name the
+    command whose help explains more.
     """
     message = error.format_message().rstrip(".")
     cause = error.__cause__
@@ -197,9 +197,7 @@ def _usage_message(error: typer.TyperException, arguments: Sequence[str]) -> str
 
 
 def _lines(text: str) -> str:
-    """Escape control characters, which may occur in symbols, names and paths, apart from the ends
-    of lines.
-    """
+    """Escape control characters, which may occur in symbols, names and paths; line ends stay."""
     return "\n".join(map(printable, text.split("\n")))
 
 

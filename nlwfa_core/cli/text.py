@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def conventions(num_strings: int) -> str:
-    """State what the scores in a paper's table were computed on.
+    """State the conventions of the scores in a table for a paper.
 
     >>> conventions(250)
     '250 test strings; logarithms have base 2; the end of a string counts unless “no end”'
@@ -63,7 +63,7 @@ def intervals_in_words(confidence: float, num_resamples: int) -> str:
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Write rows as a table: the first column is aligned to the left, the others to the right. A
-    wide letter takes two places.
+    wide character takes two columns.
 
     >>> print(table([("symbol", "WER"), ("猫", "0.4330"), ("a", "0.5")]))
     symbol     WER
@@ -351,7 +351,7 @@ def against_summary(
 def against_record(
     name: str, other: StringScores, differences: Mapping[str, Interval]
 ) -> dict[str, Any]:
-    """Make the comparison of `against_summary` as an object for JSON.
+    """Return the comparison of `against_summary` as a JSON object.
 
     It has the other model's name and scores and, for each score, the difference with its interval
     and the model that is ahead.
@@ -368,8 +368,8 @@ def against_record(
 def difference_records(
     differences: Mapping[str, Interval], ahead: Mapping[str, str], names: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """Make an object for JSON of each difference: its value, its interval and p value if it has
-    them, and who is ahead.
+    """Make a JSON object for each difference: its value, its interval and p value if it has them,
+    and which model is ahead.
     """
     return {
         field: {**without_unknown(one), "ahead": names.get(ahead[field], ahead[field])}
@@ -378,7 +378,7 @@ def difference_records(
 
 
 def without_unknown(interval: Interval) -> dict[str, float | None]:
-    """Make an object for JSON of an interval, in which an unknown end or p value is None.
+    """Make a JSON object for an interval; an unknown end or p value is None.
 
     >>> without_unknown(Interval(0.5, math.nan, math.nan))
     {'estimate': 0.5, 'low': None, 'high': None, 'p_value': None}
@@ -392,9 +392,7 @@ def without_unknown(interval: Interval) -> dict[str, float | None]:
 
 
 def _mass(health: Diagnostics) -> str:
-    """Write the diagnostics that are about a model's mass on one line, in the words that pages and
-    reports use.
-    """
+    """Write the diagnostics of a model's mass on one line, in the words of pages and reports."""
     from ..metrics.diagnostics import DIAGNOSTIC_TITLES, format_diagnostic
 
     fields = ("total_mass", "short_mass", "spectral_radius")
@@ -412,8 +410,8 @@ def next_record(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: in
     >>> next_record(Alphabet(("a", "b")), (0,), np.array([0.1, 0.3, 0.2]))
     '{"prefix": "a", "scores": {"a": 0.1, "b": 0.3}, "end": 0.2, "predicted": "b"}'
 
-    The scores are those of the array times 2ᵉ; if they are too small for float64, the record has
-    their logarithms too.
+    The scores are those of the array times 2ᵉ; if they are too small for float64, the record also
+    has their logarithms.
     """
     *following, end = np.ldexp(scores, exponent).tolist()
     predicted = [(*alphabet.symbols, None)[index] for index in likeliest(scores)]

@@ -1,4 +1,4 @@
-"""Define the commands `weights` and `next`: what a model computes of a word, and after a prefix."""
+"""Define the commands `weights` and `next`: what a model computes for a word and after a prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write runs as files to download.
+"""Write runs as files for download.
 
 - `figures`: the figures of a run, drawn by `nlwfa_core.plot`.
 - `ranks`: the scores of models of every rank, as a table and as figures.
@@ -9,6 +9,6 @@
 - `tikz`: a linear model as a picture for LaTeX.
 - `downloads`: model, strings and figures as files.
 
-Each module returns text or bytes, which are always the same for the same run. Bundles of several
-runs are made in `history.bundles`.
+Each module returns text or bytes, always the same for the same run. Bundles of several runs are
+made in `history.bundles`.
 """

@@ -115,7 +115,7 @@ def openfst_symbols(alphabet: Alphabet) -> str:
     >>> openfst_symbols(Alphabet(("a", "b"))).split()
     ['<eps>', '0', 'a', '1', 'b', '2']
 
-    Raises RecipeError if a symbol has white space in it, or is that of ε.
+    Raises RecipeError if a symbol contains white space, or is that of ε.
     """
     for symbol in alphabet.symbols:
         if symbol == EPSILON or len(symbol.split()) != 1:
@@ -139,7 +139,7 @@ def jflap(wfa: WFA, alphabet: Alphabet) -> str:
     ------
     RecipeError
         If a weight is neither 0 nor 1, or not exactly one state is initial: JFLAP's automata accept
-        a string or refuse it, and begin in one state. Or if XML can't express a symbol.
+        a string or reject it, and begin in one state. Also if XML can't express a symbol.
     """
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     for weight in (float(w) for part in parts for w in part.flat if w not in (0.0, 1.0)):

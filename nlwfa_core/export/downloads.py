@@ -131,8 +131,8 @@ def figure_files(
     result: Result, data: Data, hankel: HankelMatrix | None, others: Sequence[Result] = ()
 ) -> dict[str, bytes]:
     """Draw a run's Hankel matrix and its singular values (if there is a matrix), the weights of
-    ever deeper strings (also those of `others`), and its loss curves (if there was training), each
-    as PDF, SVG and PNG.
+    deeper and deeper strings (also under the models `others`), and its loss curves (if there was
+    training), each as PDF, SVG and PNG.
     """
     return {
         f"{name}.{suffix}": content

@@ -1,5 +1,5 @@
-"""Draw the figures of a run: the Hankel matrix, its singular values, the weights of ever deeper
-strings and the losses of training.
+"""Draw the figures of a run: the Hankel matrix, its singular values, the weights of deeper and
+deeper strings, and the losses of training.
 
 The drawings are those of `nlwfa_core.plot`, which papers also use.
 """
@@ -31,7 +31,7 @@ STRINGS = "the most frequent training string of each length"
 
 @dataclass(frozen=True)
 class RunFigure:
-    """A figure of a run: its title, and how it is drawn."""
+    """A figure of a run: its title, and a function that draws it."""
 
     title: str
     drawing: plot.Drawing

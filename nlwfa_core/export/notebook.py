@@ -1,9 +1,8 @@
 """Write a run as a Jupyter notebook: the program of `script` in cells, with text, formulas, figures
 and tables between them.
 
-The notebook is written as JSON (format 4.5), so the same recipe always gives the same bytes;
-the library nbformat would give cells random names. As in `script`, it contains no text written by a
-user.
+The notebook is written as JSON (format 4.5), so the same recipe always gives the same bytes; the
+library nbformat would give cells random IDs. As in `script`, it contains no text written by a user.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Write a run as one self-contained HTML file: no script, no font, no network.
+"""Write a run as one self-contained HTML file, without scripts, fonts or network requests.
 
-The template escapes everything. Figures are SVG in data URIs, where no script of theirs could run.
+The template escapes everything. Figures are SVG in data URIs, where scripts can't run.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _size(hankel: HankelMatrix) -> str:
 
 
 def _strings(scores: Scores) -> str:
-    """State over which strings the scores are, and how they are weighted."""
+    """State which strings the scores are computed over, and how these are weighted."""
     has_truth = scores.true_log2_pauto is not None
     strings, weights = (
         ("test strings", "true probabilities")

@@ -1,7 +1,7 @@
 """Write a run as a short Python program that sets every option explicitly.
 
-The program contains no text written by a user, so it runs no foreign code: a recipe holds numbers,
-words from fixed lists and hashes, and each is written by `repr`.
+The program contains no text written by a user, so it runs nobody else's code: a recipe holds
+numbers, words from fixed lists and hashes, and each is written by `repr`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Write a linear model as a picture for slides and papers, with TikZ's library `automata`.
 
-States are placed as in the lab's own drawing. An arrow into a state has its initial weight, an
-arrow out of it its final weight. A deterministic automaton whose weights are all 0 or 1 accepts
-strings or rejects them: its accepting states are double circles, and no weights are written.
+States are placed as in the lab's own drawing. An arrow from nowhere into a state has its initial
+weight, an arrow out to nowhere its final weight. A deterministic automaton whose weights are all 0
+or 1 accepts strings or rejects them: its accepting states are double circles, and no weights are
+written.
 Source: Tantau, *The TikZ and PGF Packages*, section *Automata Drawing Library*.
 """
 
@@ -47,7 +48,7 @@ def tikz(
 ) -> str:
     r"""Write the graph as a `tikzpicture`, for a document with `\usetikzlibrary{automata}`.
 
-    Comments before it state what it needs, and how many weights are left out. All symbols between
+    Comments above it state what it requires, and how many weights are left out. All symbols between
     two states share an arrow, which has the style `negative` (orange) if one of their weights is
     below 0. Initial and final weights of 0 have no arrow.
 
@@ -181,8 +182,8 @@ def _arrows(drawn: Drawn, symbols: Sequence[str], places: FloatArray, weighted: 
 def _label_times(
     labels: Mapping[tuple[int, int], Sequence[str]], places: FloatArray
 ) -> dict[tuple[int, int], float]:
-    """Choose where along each arrow its label is, from 0 to 1: where it lies on the fewest states,
-    labels and arrows.
+    """Choose the place of each arrow's label along it, from 0 to 1: where it lies on the fewest
+    states, labels and arrows.
     """
     curves = {(i, j): _Curve(places[i], places[j], (j, i) in labels) for i, j in labels if i != j}
     points = np.array([curve.at(time) for curve in curves.values() for time in ALONG]).reshape(

@@ -86,7 +86,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
     """Import a bundle's runs, all or none. New runs get the bundle's names and tags; deleted runs
     are restored.
 
-    Raises RecipeError if the bundle is not valid; nothing is changed then.
+    Raises RecipeError if the bundle is not valid; then nothing is changed.
     """
     check_limit("the size of the file in bytes", len(data), "file_bytes")
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:

@@ -6,8 +6,8 @@ database holds only a hash of the token. Members are pseudonyms (see `owners`) a
 nickname. Each answer is committed at once, so a server that dies loses none that it has
 acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
 
-Anybody can open sessions and join them, with as many made-up browsers as they like. So what is
-limited is shared in such a way that nobody can use up what others need: sessions that nobody has
+Anybody can open sessions and join them, with as many made-up browsers as they like. So the limits
+are shared in a way that keeps anybody from using up what others need: sessions that nobody has
 joined make room for new ones, each member has a share of the answers and hand-ins, and a teacher
 can lock a session and remove those who do not belong to it.
 """
@@ -115,7 +115,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Answer:
-    """One try of a member at a question."""
+    """One attempt of a member at a question."""
 
     member: str
     task: str  # the question's name, as in `teaching.questions.Response`
@@ -172,8 +172,8 @@ class SessionSummary:
 
 
 def question_name(task: str, seed: int) -> str:
-    """Name a question in one text: a task of the bank has numbers from a seed, a lesson's question
-    has none.
+    """Name a question in one text: a task of the bank has a seed for its numbers, a lesson's
+    question has none.
 
     >>> question_name("rank/1", 0), question_name("cell", 7)
     ('rank/1', 'cell#7')
@@ -291,7 +291,7 @@ class Classes:
         return session["place"], session["moved"]
 
     def num_members(self, code: str) -> int:
-        """Return how many people have joined a session, without those who were removed."""
+        """Return how many people have joined a session, not counting those who were removed."""
         with self._reading.connect() as connection:
             return _count(connection, MEMBERS, code, MEMBERS.c.removed.is_(None))
 
@@ -371,7 +371,7 @@ class Classes:
         so it may be sent again.
 
         Raises RecipeError if there is no such session, it is closed, the members have not joined
-        it, or it has too many answers, unless the member has not used up a member's share of them.
+        it, or it has too many answers and the member has used up their share of them.
         """
         answers = list(answers)
         for answer in answers:
@@ -418,8 +418,8 @@ class Classes:
     def hand_in(self, code: str, member: str, content: str) -> None:
         """Hand in a link or a text.
 
-        Raises RecipeError if it is empty or too long, there are too many, or the session does not
-        exist or is closed.
+        Raises RecipeError if it is empty or too long, if there are too many, or if the session does
+        not exist or is closed.
         """
         text = clean(content).strip()
         if not text:
@@ -666,9 +666,7 @@ def _num_members() -> sa.ScalarSelect[int]:
 
 
 def _check_share(what: str, number: int, maximum: int, count_own: Callable[[], int]) -> None:
-    """Raise RecipeError if a session is full, unless the member has not used up a member's share of
-    it.
-    """
+    """Raise RecipeError if a session is full and the member has used up their share of it."""
     if number > maximum and count_own() >= maximum // most("class_members"):
         check_at_most(what, number, maximum)
 
@@ -680,7 +678,7 @@ def _last_use() -> sa.ColumnElement[float]:
 
 
 def _may_go() -> sa.ColumnElement[bool]:
-    """The condition that a session may be deleted to make room for another."""
+    """The condition under which a session may be deleted to make room for another."""
     return sa.or_(_num_members() < CLASS_SIZE, _last_use() < time() - IDLE_SECONDS)
 
 
@@ -714,7 +712,7 @@ def _forget_removed(connection: sa.Connection, code: str) -> None:
 
 
 def _batched(entries: Iterable[str]) -> Iterator[list[str]]:
-    """Cut a list into pieces that a database takes as parameters."""
+    """Cut a list into pieces that a database accepts as parameters."""
     rest = list(entries)
     for start in range(0, len(rest), BATCH):
         yield rest[start : start + BATCH]

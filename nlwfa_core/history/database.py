@@ -52,8 +52,8 @@ _upgrading = Lock()  # alembic keeps state in the process
 
 
 class DatabaseRemoved(OSError):
-    """The database's file was removed or replaced while it was open: nothing that is written to it
-    would last.
+    """The database's file was removed or replaced while it was open: nothing written to it would
+    last.
     """
 
 
@@ -331,7 +331,7 @@ class Transactions:
 
 
 def _identity(file: Path) -> tuple[int, int]:
-    """Return what stays the same as long as a file is the same one; (0, 0) if there is none."""
+    """Return a file's device and inode, which identify it; (0, 0) if there is none."""
     try:
         status = file.stat()
     except OSError:

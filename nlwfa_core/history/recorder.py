@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """A process's writer of the history. All methods may be called from any thread, and all but
+    """Writes the history for one process. All methods may be called from any thread, and all but
     `close` return at once.
 
     `home`: the lab's folder; finished runs are in `home/runs/<key>`.

@@ -280,7 +280,7 @@ class History(RunLabels):
     def note(self, events: Iterable[Event | Run]) -> None:
         """Write events and whole runs, all or none.
 
-        A Run replaces its whole row except for people's name and tags.
+        A Run replaces its whole row except for the name and tags that people gave it.
         """
         with self.writing() as connection:
             for event in events:
@@ -410,7 +410,7 @@ def read_run(folder: Path) -> Run | None:
 
 
 def clean(text: str) -> str:
-    """Replace characters that some databases refuse: lone surrogates and zero characters."""
+    """Replace characters that some databases refuse: lone surrogates and null characters."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 

@@ -4,7 +4,7 @@ A job is one run of a recipe by a server. It waits, runs or has ended; while it 
 held between two epochs.
 
 - `pace`: estimates a stage's remaining time from its speed so far.
-- `snapshots`: the states as points in the plane, in the middle of training.
+- `snapshots`: the states as points in the plane, during training.
 - `job`: a job with its progress and its state.
 - `queue`: the queue of waiting jobs, in which sessions take turns.
 - `folders`: the folders of finished runs on disk.
@@ -13,6 +13,6 @@ held between two epochs.
 - `sweep`: many recipes at once, on this machine or on a Dask cluster.
 
 A result is a folder on disk, named after its recipe's key, whether a server or a sweep made it. The
-package `history` records what happens to runs. A session is the name of a submitter of jobs, such
-as a browser's; this package needs to know nothing else about people.
+package `history` records what happens to runs. A session is a name for a submitter of jobs, such as
+a browser; this package needs to know nothing else about people.
 """

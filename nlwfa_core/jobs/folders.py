@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class RunFolders:
-    """Finds the folders of runs in one folder, and if they are not there, in the read-only folder
+    """Finds the folders of runs in one folder or, if they are not there, in the read-only folder
     that is shipped with the lab.
     """
 

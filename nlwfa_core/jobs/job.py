@@ -178,8 +178,8 @@ class Job:
         self.wanted = monotonic()
 
     def watched_by(self, session: str) -> None:
-        """Add a session that watches the job, unless it has cancelled the job, because its page may
-        go on watching.
+        """Add a session that watches the job, unless it has cancelled the job: its page may go on
+        watching.
         """
         if session not in self.withdrawn:
             self.sessions.add(session)
@@ -188,7 +188,7 @@ class Job:
     def cancelled_by(self, session: str) -> None:
         """Remove a session that cancels the job.
 
-        This does not stop the job: `Runner.cancel` does if no session wants it.
+        This does not stop the job: `Runner.cancel` does that if no session wants it.
         """
         self.sessions.discard(session)
         self.withdrawn.add(session)
@@ -250,7 +250,7 @@ class Job:
 
     @property
     def overtime(self) -> str | None:
-        """Return a message for the user if a running job has used up its time, and must be stopped;
+        """Return a message for the user if a running job has used up its time and must be stopped;
         otherwise None.
         """
         allowed = limits.most("training_seconds")

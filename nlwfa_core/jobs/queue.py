@@ -1,8 +1,8 @@
 """Define the queue of waiting jobs, in which people take turns, however many jobs each submits.
 
-Those whom the server knows, such as the members of a class, come before strangers, and all
-strangers together have only a part of the queue, because a stranger is a browser, and anybody can
-invent any number of browsers.
+People whom the server knows, such as the members of a class, come before strangers. All strangers
+together get only a part of the queue, because to the server a stranger is a browser, and anybody
+can make up any number of browsers.
 
 The queue has no lock of its own: callers hold the lock of its `Runner`.
 """
@@ -39,8 +39,8 @@ class FairQueue:
         return (job for jobs in self._rows() for job in jobs)
 
     def check_room(self, person: Person, max_queued: int) -> None:
-        """Raise RecipeError if the queue has no room for another job of a person, with their jobs
-        and those of others in it.
+        """Raise RecipeError if the queue has no room for another job of a person, given the jobs of
+        theirs and of others in it.
         """
         num_waiting = len(self._rows_of(person).get(person.name, ()))
         allowed = limits.most("session_jobs")
@@ -63,13 +63,13 @@ class FairQueue:
             )
 
     def giving_way(self, person: Person) -> Job | None:
-        """Return the job that leaves a full queue for one of a person whom the server knows; None
-        if none does.
+        """Return the job that leaves a full queue to make room for one of a person whom the server
+        knows; None if none does.
 
-        It is the newest job of the stranger with the most jobs. Without strangers, it is that of
-        the known person with the most jobs, if they would still have more than this person;
-        otherwise that of the person whom the server has known for the shortest time, if they would
-        have as many and came later.
+        It is the newest job of the stranger with the most jobs. Without strangers, it is the newest
+        job of the known person with the most jobs, if they would still have more than this person.
+        Otherwise, of those who would then have as many jobs as this person and came later, it is
+        the newest job of the one who came last.
         """
         if not person.is_known:
             return None

@@ -4,7 +4,7 @@ jobs for pages.
 Training in the server's own process would block every page, and children of `multiprocessing` would
 execute Streamlit's main script again. So workers are plain subprocesses that read and write JSON
 lines (`worker`), each managed by a thread of the server. Each result is a folder on disk, which
-stays when the server ends. One lock guards all jobs, the queue and the workers.
+remains when the server ends. One lock guards all jobs, the queue and the workers.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ class Durations:
             self._seconds[job.kind] = (self._seconds.get(job.kind, job.seconds) + job.seconds) / 2
 
     def note_old(self, job: Job) -> None:
-        """Record how long a job of an earlier server took, for as long as none of its kind has
+        """Record how long a job took on an earlier server; this counts until a job of its kind has
         finished on this one.
         """
         self._seconds.setdefault(job.kind, job.seconds)
 
     def left(self, job: Job) -> float | None:
-        """Estimate the seconds of work that a job has left; None if no job of its kind has
+        """Estimate how many seconds of work a job has left; None if no job of its kind has
         finished.
         """
         expected = self._seconds.get(job.kind)
@@ -130,10 +130,10 @@ class Durations:
 class Runner:
     """Runs recipes in worker processes. All methods may be called from any thread.
 
-    Callers pass the name of a session, such as a browser's tab. The people to whom the sessions
-    belong take turns in the queue. Equal recipes are one job, which several sessions may share; it
-    stops when the last of them has cancelled it. When the queue is full, waiting jobs whose
-    sessions have all been gone for a minute are cancelled to make room.
+    Callers pass the name of a session, such as that of a browser tab. The people to whom the
+    sessions belong take turns in the queue. Equal recipes are one job, which several sessions may
+    share; it stops when the last of them has cancelled it. When the queue is full, waiting jobs
+    whose sessions have all been gone for a minute are cancelled to make room.
 
     `home`: results go to `home/runs/<key>`, uploaded files are read from `home/uploads`, and events
     go to the history. `num_workers`: by default one less than the number of cores, but at least 1.
@@ -184,8 +184,8 @@ class Runner:
     def submit(self, recipe: Recipe, session: str, hold: bool = False) -> str:
         """Queue a recipe, unless it is already waiting, running or done.
 
-        `hold`: whether to stop at the first epoch and wait there. Calling `pause` afterwards makes
-        the job a paused one.
+        `hold`: whether to stop at the first epoch and wait there. Calling `pause` afterwards turns
+        the job into a paused one.
 
         Returns the job's key, which is the key of the recipe.
 
@@ -195,7 +195,7 @@ class Runner:
         return key
 
     def submit_series(self, recipes: Sequence[Recipe], session: str) -> list[str]:
-        """Queue recipes that one worker is to run one after the other, in one turn: each starts
+        """Queue recipes that one worker is to run one after the other, in one turn: each run starts
         from what the worker has kept of the one before.
 
         Recipes that are waiting, running or done stay as they are. If a run of the series fails,
@@ -259,8 +259,8 @@ class Runner:
             return self._status(job)
 
     def remembers(self, key: str) -> bool:
-        """Return whether there is a job in memory, whatever its state: `status` also looks on disk,
-        which takes longer.
+        """Return whether a job is in memory, whatever its state. (`status` also looks on disk,
+        which takes longer.)
         """
         return key in self._jobs
 
@@ -300,8 +300,8 @@ class Runner:
         from its first epoch.
 
         A paused job keeps its process, but another worker may compute in the meantime. It continues
-        by itself when all of its sessions have been gone for a minute, or when nobody has touched
-        it for a quarter of an hour.
+        by itself when all its sessions have been gone for a minute, or when nobody has touched it
+        for a quarter of an hour.
 
         Raises RecipeError if the job has ended, if this session did not start it and another
         session also wants it, or if too many jobs are paused.
@@ -358,7 +358,7 @@ class Runner:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Return the process numbers of the workers that are alive."""
+        """Return the process IDs of the workers that are alive."""
         with self._changed:
             return self._pids()
 

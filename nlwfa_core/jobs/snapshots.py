@@ -1,9 +1,8 @@
-"""Project the states in the middle of training onto the plane, so successive pictures of them do
-not jump.
+"""Project the states onto the plane during training, each picture aligned with the one before it.
 
 A picture shows two principal components. These have arbitrary signs, and if their variances are
 nearly equal, they can rotate from one picture to the next. So each picture is rotated or reflected
-onto the one before it, so its points move as little as possible (Schönemann 1966, orthogonal
+to move its points as little as possible from the one before it (Schönemann 1966, orthogonal
 Procrustes). States are divided by their lengths first, because those of rare prefixes are short and
 would all lie close to 0.
 """

@@ -9,7 +9,7 @@ without a shared disk, send the files back. Uploaded strings are read from `home
 recipes with uploads need a shared disk.
 
 A sweep has no sessions and no pauses, and a single run can't be cancelled. `jobs.runner`, for
-servers, has all of these.
+servers, offers all of this.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Workers(Protocol):
     def submit(
         self, slot: Slot, group: Group, home: str, server: str, seconds: float | None
     ) -> Future[dict[str, Outcome]]:
-        """Call `worker.run_group` in a slot, and return its future outcome."""
+        """Call `worker.run_group` in a slot, and return a future of its outcome."""
 
     def cancel(self, future: Future[dict[str, Outcome]]) -> None:
         """Cancel a group because the workers are about to be closed."""
@@ -436,7 +436,7 @@ class Cluster:
 def cluster(address: str) -> Iterator[Workers]:
     """Provide the workers of a Dask scheduler in a `with` block.
 
-    Raises RecipeError if no scheduler is at the address.
+    Raises RecipeError if there is no scheduler at the address.
     """
     try:
         from distributed import Client

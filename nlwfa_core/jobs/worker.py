@@ -94,7 +94,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Return the process number; None if no process is alive."""
+        """Return the process ID; None if no process is alive."""
         return (
             self._process.pid
             if self._process is not None and self._process.poll() is None
@@ -156,7 +156,7 @@ class WorkerProcess:
 def read_messages(stream: IO[bytes]) -> Iterator[ProgressMessage | EndMessage]:
     """Read a worker's messages.
 
-    Stops at the first line that is not one, because the worker can't be trusted any more.
+    Stops at the first line that is not a message, because the worker can then no longer be trusted.
     """
     while line := stream.readline(MAX_JSON_BYTES):
         if not line.endswith(b"\n"):
@@ -209,7 +209,7 @@ class Inbox:
 
     `orders`: the messages with experiments to run. `cancelled`: is set when the current experiment
     has to stop. `saving`: must be held while a result is written: if the input ends in the
-    meantime, the process waits for it before it exits.
+    meantime, the process waits for this lock before it exits.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -252,7 +252,7 @@ class Outbox:
 
     A picture of the states (a `Snapshot`) is included at the beginning and the end of a stage,
     during a pause, and otherwise so rarely that making pictures takes at most 4 % of the time. A
-    preview, a small model before its training has ended, is included wherever there is one.
+    preview, which is a small model whose training has not ended, is included whenever there is one.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -294,7 +294,7 @@ class Outbox:
         )
 
     def _take_preview(self) -> dict[str, Any] | None:
-        """Return the best model so far as JSON, if there is one that is small."""
+        """Return the best model so far as JSON, if there is one and it is small."""
         if self.latest.preview is None:
             return None
         model = self.latest.preview()
@@ -346,7 +346,7 @@ class Trainer:
     def follow(self, order: dict[str, Any]) -> None:
         """Run one experiment, save its result, and send how it ended.
 
-        Raises no error: errors are also sent.
+        Raises no errors: they are sent too.
         """
         folder = Path(order["folder"])
         try:
@@ -463,7 +463,7 @@ def exit_with_parent(parent: int) -> None:
 
 
 def died(times: int) -> str:
-    """Write the message of a run that failed because its worker process died in each of `times`
+    """Write the message for a run that failed because its worker process died in each of `times`
     attempts.
     """
     often = {2: "twice", 3: "three times"}.get(times, f"{times} times")

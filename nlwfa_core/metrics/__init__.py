@@ -7,8 +7,8 @@
 - `ranking`: the likeliest next symbols after some prefixes, and the SPiCe competition's score of
   such a ranking.
 - `score_table`: `Scores`, and the titles, units and meanings of the scores.
-- `testset`: `TestSet`, test strings with the weights that they should have; gives a model and a
-  test set the same numbers for the same symbols.
+- `testset`: `TestSet`, test strings with the weights that they should have; it also gives a model
+  and a test set the same numbers for the same symbols.
 - `evaluate`: `evaluate`, which computes all scores of a model on a test set.
 - `intervals`: how much scores would change with other test strings, and whether two models differ
   by more than that.

@@ -1,5 +1,5 @@
-"""Compare two models on the same test strings, in one call: paired differences of all scores, and
-for each score which model is ahead.
+"""Compare two models on the same test strings in one call: paired differences of all scores and,
+for each score, which model is ahead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Comparison:
     Attributes
     ----------
     first, second : StringScores
-        What each test string contributes to the scores of each model.
+        The contributions of each test string to the scores of each model.
     differences : mapping of str to Interval
         Field of `Scores` -> the difference. Counts have no interval.
     confidence : float

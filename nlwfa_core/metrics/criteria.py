@@ -3,8 +3,8 @@ penalty for the number of free parameters.
 
 They need no validation strings. The model must be a distribution and, strictly, the one with the
 largest likelihood of its class: early stopping, pseudo-counts, smoothing and priors all give
-another model. Where a class has more states than the strings need, not even that suffices, because
-its parameters are then not determined (Gassiat 2002 on mixtures); so the criteria are a guide.
+another model. Where a class has more states than the strings need, even that is not enough, because
+its parameters are then not determined (Gassiat 2002 on mixtures). So the criteria are only a guide.
 
 Sources: H. Akaike (1974), "A new look at the statistical model identification", IEEE Transactions
 on Automatic Control 19 (6); G. Schwarz (1978), "Estimating the dimension of a model", Annals of
@@ -43,7 +43,7 @@ WEIGHTS_COUNT = (
 
 @dataclass(frozen=True)
 class InformationCriteria:
-    """AIC and BIC of a model; lower is better. Only values for the same strings can be compared.
+    """AIC and BIC of a model; lower is better. Values are comparable only for the same strings.
 
     Attributes
     ----------
@@ -88,8 +88,8 @@ def num_parameters(model: Model | HasModel) -> int:
     - Other WFAs: k² (|Σ| − 1) + 2k, one less if the weights sum to 1. These are the dimensions of
       the functions of rank k: all entries, less the k² of a change of basis, which leaves the
       function unchanged. If states are superfluous (`minimise`), the count is too large.
-    - `NGram`: |Σ| for each longest history in the training strings. What a history lacks follows
-      from shorter ones, which are not counted.
+    - `NGram`: |Σ| for each longest history in the training strings. The symbols that a history
+      lacks follow from shorter histories, which are not counted.
     - Networks (`NLWFA`, GRU and LSTM): all weights. This is an upper bound, because different
       weights can give the same function.
 
@@ -174,8 +174,8 @@ def information_criteria(model: Model | HasModel, strings: SampleLike) -> Inform
     Raises
     ------
     RecipeError
-        If there are no strings, one has a symbol that the model does not know, or the parameters of
-        such a model are not counted.
+        If there are no strings, a string has a symbol that the model does not know, or the
+        parameters of models of this kind are not counted.
     """
     one = model_of(model)
     number = num_parameters(one)

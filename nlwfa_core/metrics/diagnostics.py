@@ -1,5 +1,5 @@
-"""Check whether a model is sound: does its mass converge, can its outputs be probabilities, and
-does H have the requested rank?
+"""Check whether a model is sound: whether its mass converges, whether its outputs can be
+probabilities, and whether H has the requested rank.
 """
 
 from __future__ import annotations

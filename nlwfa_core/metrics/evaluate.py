@@ -34,7 +34,7 @@ from .testset import TestSet, as_test_set, over_one_alphabet, used_alphabet
 def next_symbol_score(
     model: Model, test: Sample, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolScore:
-    """Score a model's predictions of next symbols along some strings.
+    """Score a model's predictions of the next symbols along some strings.
 
     Each distinct prefix is predicted once, and counts as often as it occurs. If the strings'
     alphabet is not the model's, their symbols are renumbered to match it.

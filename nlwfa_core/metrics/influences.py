@@ -2,11 +2,11 @@
 of many models at once.
 
 `intervals` resamples the test strings for each pair, which takes too long for a picture in which
-any two ranks can stand side by side. Here a score is taken as linear in how often each string is
-drawn (the delta method, or infinitesimal jackknife: Efron and Tibshirani, *An Introduction to the
+any two ranks can be compared. Here a score is treated as linear in how often each string is drawn
+(the delta method, or infinitesimal jackknife: Efron and Tibshirani, *An Introduction to the
 Bootstrap*, 1993, §21.7 and §22.6). A difference's standard error then follows from what each string
-contributes to either score. The interval is Student's t interval, as in `paired_differences`, and
-lacks only what that function adds for skewed differences.
+contributes to either score. The interval is Student's t interval, as in `paired_differences`,
+without the correction of that function for skewed differences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ SCORES_WITH_INFLUENCES = ("total_variation", "wer", "bits_per_symbol")
 
 
 def influences(model: StringScores) -> FloatArray:
-    """Compute the derivative of each score by the number of draws of each distinct test string.
+    """Compute the derivative of each score with respect to the number of draws of each distinct
+    test string.
 
     Returns
     -------
@@ -48,7 +49,7 @@ def influences(model: StringScores) -> FloatArray:
 
 
 def margins(first: FloatArray, second: FloatArray, counts: IntArray) -> FloatArray:
-    """Compute how far the interval of each difference of two scores reaches on either side.
+    """Compute how far the interval of each difference between two scores reaches on either side.
 
     Parameters
     ----------

@@ -12,14 +12,14 @@ distinct test strings: `StringScores` explains how these are resampled. Without 
 T is the set of distinct test strings. Then T and the sum of the model's outputs over it stay the
 same, and only the frequencies P* are resampled.
 
-**What an interval covers** is the chance in drawing the test strings, and nothing else: neither
-other training strings, nor other training seeds, nor strings from another source. `seeds` has
+**What an interval covers** is the chance involved in drawing the test strings, and nothing else:
+not other training strings, other training seeds, or strings from another source. `seeds` has
 intervals over seeds.
 
 **How**: `string_scores` computes once what each string contributes to each score. A matrix of how
 often each string is drawn in each resample, multiplied by these contributions, then gives the
 scores of all resamples. The intervals are BCa intervals (bias-corrected and accelerated: Efron and
-Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); scoring two models on the same
+Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); the scoring of two models on the same
 resamples is from Koehn, *Statistical significance tests for machine translation evaluation* (EMNLP
 2004). With few strings, BCa intervals are too short. So a difference's interval reaches at least as
 far as Student's t interval, and fewer than `FEWEST_STRINGS` test strings have no interval at all.
@@ -104,7 +104,8 @@ class Interval:
     p_value : float
         For a difference from `paired_differences`: the smallest 1 − confidence at which its
         interval still excludes 0, two-sided. It is the chance of a difference as large as this if
-        the models were level. It is nan for a score, and without an interval. Equality ignores it.
+        the models were level. It is nan for a score, and where there is no interval. Equality
+        ignores it.
     """
 
     estimate: float
@@ -152,7 +153,8 @@ class StringScores:
     """The contributions of each distinct test string to a model's scores, computed once for all
     resamples.
 
-    "Per draw" means that a string which was drawn c times has 1/c of the sum over its rows of T.
+    "Per draw" means that the value of a string that was drawn c times is 1/c of the sum over its
+    rows of T.
 
     Attributes
     ----------
@@ -290,7 +292,7 @@ class StringScores:
     @property
     def draw_weights(self) -> FloatArray:
         """Return how fast each distinct string's weight in the total variation rises with its
-        draws, relative to them, shape (num_distinct,).
+        draws, relative to the number of draws, shape (num_distinct,).
 
         The weight's variance is what it would be if the string counted once wherever it is drawn,
         divided by the chance of that.
@@ -304,8 +306,8 @@ class StringScores:
         outputs are 0.
 
         Test sets differ only in whether a string is in them. Resampled ones, however, have fewer
-        distinct strings than the test set has. So no string is left out: each has a weight of mean
-        1, linear in its draws (see `draw_weights`).
+        distinct strings than the test set. So no string is left out: each has a weight of mean 1,
+        linear in its draws (see `draw_weights`).
         """
         if not self.output.any():
             return np.full(len(draws), np.nan)
@@ -331,7 +333,7 @@ class StringScores:
 def string_scores(
     model: Model | HasModel, test: TestSet | SampleLike, floor: float = 0.0
 ) -> StringScores:
-    """Compute what each test string contributes to a model's scores.
+    """Compute the contribution of each test string to a model's scores.
 
     >>> from nlwfa_core import WFA, Alphabet
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
@@ -463,7 +465,7 @@ def default_resamples(model: StringScores) -> int:
 
 
 def least_p_value(num_resamples: int) -> float:
-    """Return the smallest p value that resamples can show: a difference whose interval leaves out 0
+    """Return the smallest p value that resamples can show: a difference whose interval excludes 0
     at each of their levels has this p value, or a smaller one.
     """
     return 2 / (num_resamples + 1)
@@ -472,7 +474,7 @@ def least_p_value(num_resamples: int) -> float:
 def p_value_text(value: float, num_resamples: int) -> str:
     """Write a p value with two significant digits; "–" if there is none.
 
-    The smallest p value that so many resamples can show is written as an upper bound.
+    The smallest p value that this number of resamples can show is written as an upper bound.
 
     >>> p_value_text(0.0312, 1999), p_value_text(0.001, 1999), p_value_text(math.nan, 1999)
     ('0.031', '≤ 0.001', '–')
@@ -591,7 +593,7 @@ def paired_differences(
     BCa intervals of differences exclude 0 too often: where few strings tell two equal models apart,
     with 30 strings up to 18 times in 100 instead of 5. Student's t interval, with the standard
     deviation of the resampled differences, fails where the differences are skewed. So an interval
-    here ends at the farther end of the two, on each side. A difference that has an infinite value
+    here ends, on each side, at the farther end of the two. A difference that has an infinite value
     in some resample has the BCa interval.
 
     Each difference has a p value: the level at which 0 leaves the interval. It is the larger of
@@ -690,9 +692,7 @@ def _at_least_students(
 
 def leader(field: str, difference: Interval) -> str:
     """State which of two models has the better score: "first" or "second"; "level" if the interval
-    contains 0.
-
-    Without an interval, it is "no verdict".
+    contains 0; "no verdict" if there is no interval.
 
     >>> lower = Interval(-0.1, -0.2, -0.01)
     >>> leader("wer", lower), leader("ndcg5", lower), leader("wer", Interval(-0.1, -0.3, 0.1))
@@ -827,9 +827,9 @@ def _interval(
 ) -> Interval:
     """Compute the BCa interval of resampled values, shape (num_resamples,).
 
-    With as many values below the estimate as above, and the acceleration 0, it is the percentile
-    interval. Its ends are two of the values, without interpolation, so no arithmetic with ∞ is
-    needed.
+    If as many values lie below the estimate as above, and the acceleration is 0, it is the
+    percentile interval. Its ends are two of the values, without interpolation, so no arithmetic
+    with ∞ is needed.
     """
     if math.isnan(estimate) or np.isnan(values).any():
         return Interval(estimate, math.nan, math.nan)
@@ -877,8 +877,8 @@ def _bca_tails(
 
 
 def _quantile(share: float, number: int) -> float:
-    """Return the normal quantile of a share of resamples, which half a resample keeps away from 0
-    and 1.
+    """Return the normal quantile of a share of resamples; the share is kept half a resample away
+    from 0 and 1.
     """
     return NormalDist().inv_cdf(min(max(share, 0.5 / number), 1 - 0.5 / number))
 

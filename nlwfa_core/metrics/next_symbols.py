@@ -37,8 +37,8 @@ class NextSymbolScore:
         included, and the end of the string counts as a symbol. If several symbols share the highest
         score, one of them is drawn at random, and this is the expected share.
 
-        Like all scores here, it is nan if any next-symbol score is nan or infinite: there is no
-        highest score then.
+        Like all scores here, it is nan if any next-symbol score is nan or infinite, because there
+        is then no highest score.
     wer_without_end : float
         The word error rate over those prefixes that are followed by a symbol, if only symbols are
         predicted and never the end. nan if all strings are empty.
@@ -51,7 +51,7 @@ class NextSymbolScore:
         0.
     bits_without_end : float
         The same over those prefixes that are followed by a symbol, with probabilities of symbols
-        alone: |scores| divided by their sum without the end's. nan if all strings are empty.
+        alone: |scores| divided by their sum, not counting the end. nan if all strings are empty.
     num_predictions : int
         The number of prefixes of all strings, which is the total length plus the number of strings.
     num_impossible : int
@@ -168,8 +168,8 @@ def score_next(
 
 
 def total_bits(scores: FloatArray, trie: Trie, counts: IntArray) -> float:
-    """Compute the sum behind the mean `NextSymbolScore.bits_per_symbol`, without any other score
-    (see `score_next`).
+    """Compute the sum behind the mean `NextSymbolScore.bits_per_symbol`, and no other score (see
+    `score_next`).
     """
     magnitudes = np.abs(scores)
     return _total_bits(magnitudes, magnitudes.sum(axis=1), trie, counts)[0]
@@ -244,8 +244,8 @@ class NextSymbolsByString:
 def score_next_by_string(
     scores: FloatArray, trie: Trie, floor: float = 0.0, truth: FloatArray | None = None
 ) -> NextSymbolsByString:
-    """Compute what each word of the tree contributes to the scores of `score_next`, which explains
-    the parameters.
+    """Compute the contribution of each word of the tree to the scores of `score_next`, which
+    explains the parameters.
     """
     guesses = _Guesses.of(scores, floor)
     parents = trie.parent[1:]
@@ -383,8 +383,8 @@ def highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
 
 
 def likeliest(scores: FloatArray) -> list[int]:
-    """List the symbols that share the highest score. `scores` has the shape (num_symbols + 1,),
-    with the end last.
+    """List the symbols that share the highest score. `scores` has the shape (num_symbols + 1,); the
+    end comes last.
 
     >>> (
     ...     likeliest(np.array([0.25, 0.5, 0.5])),

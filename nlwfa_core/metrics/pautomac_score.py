@@ -1,8 +1,8 @@
 """The Pautomac score, and the ways in which public programs treat outputs that are not positive.
 
 A learned model may give a string a weight of 0 or below, which has no logarithm. The definition of
-the score does not say what to do then. Public programs differ, so the same model has several
-perplexities. `CONVENTIONS` lists what programs do, and docs/perplexity-conventions.md compares the
+the score does not cover this case. Public programs differ, so the same model has several
+perplexities. `CONVENTIONS` lists their rules, and docs/perplexity-conventions.md compares the
 results. Scores in this library use "abs", the paper's convention.
 """
 
@@ -213,7 +213,7 @@ def shares(
 def magnitudes(outputs: FloatArray, log2_outputs: FloatArray | None) -> FloatArray:
     """Outputs up to a common factor, shape (num_words,).
 
-    They are computed from their logarithms, as |f(x)|, if all of them are 0 in float64, or one is
+    They are computed from their logarithms, as |f(x)|, if all of them are 0 in float64, or any is
     ∞.
     """
     if log2_outputs is None or not len(outputs) or (outputs.any() and np.isfinite(outputs).all()):
@@ -304,8 +304,8 @@ def divergence(
 
 
 def root_mean_square(outputs: FloatArray, values: FloatArray) -> float:
-    """Compute √ mean (f(x) − value(x))², the error of outputs as they are, of either sign; nan if
-    an output is not finite.
+    """Compute √ mean (f(x) − value(x))², the error of the outputs themselves, of either sign; nan
+    if an output is not finite.
 
     >>> root_mean_square(np.array([1.0, -2.0]), np.array([1.0, 0.0]))
     1.4142135623730951

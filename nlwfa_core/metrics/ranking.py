@@ -1,10 +1,10 @@
-"""Rank what may follow a prefix, and score rankings as the SPiCe competition does.
+"""Rank the next symbols after a prefix, and score rankings as the SPiCe competition does.
 
 In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*) a model ranks, for each
-of some prefixes of strings, the five likeliest next symbols, the end of the string among them. A
-target gives what followed the prefix or, for generated strings, how probable each next symbol was.
-`next_symbols` scores every prefix of whole strings instead. `sources.spice` reads and writes the
-files.
+of some prefixes of strings, the five likeliest next symbols, among which may be the end of the
+string. A target gives what followed the prefix or, for generated strings, how probable each next
+symbol was. `next_symbols` scores every prefix of whole strings instead. `sources.spice` reads and
+writes the files.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ NO_SYMBOL = -2  # fills a row of a ranking that has fewer symbols than others
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The correct answers for some prefixes: what followed each of them or, for generated strings,
-    the next symbols' probabilities.
+    """The correct answers for some prefixes: the symbol that followed each of them or, for
+    generated strings, the next symbols' probabilities.
 
     They are stored as pairs of a next symbol and its probability, one prefix after the other.
 
@@ -46,7 +46,8 @@ class Targets:
         The next symbol of each pair, −1 for the end of the string. A prefix has each symbol at most
         once. A number beyond the model's symbols stands for a symbol that the model does not know.
     probabilities : array, shape (num_pairs,)
-        The probability of each pair. What followed a prefix of a real string has the probability 1.
+        The probability of each pair. The symbol that followed a prefix of a real string has the
+        probability 1.
     offsets : array, shape (num_prefixes + 1,)
         The pairs of prefix i are number `offsets[i]` to `offsets[i + 1] − 1`. Each prefix has at
         least one.

@@ -243,11 +243,11 @@ class Scores:
     fields; `rmse` is the error against `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error`
     are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
     have the truth or the prefixes that it needs. A score is nan, printed as "undefined", if it
-    can't be computed: `why_undefined` explains why. `num_unknown` counts the test strings with a
-    symbol that the model does not know: their weight is 0, unless its alphabet has a symbol that
+    can't be computed: `why_undefined` gives the reason. `num_unknown` counts the test strings with
+    a symbol that the model does not know: their weight is 0, unless its alphabet has a symbol that
     stands for them.
 
-    Scores are printed as a table, also in a notebook.
+    Scores print as a table, also in a notebook.
 
     >>> from nlwfa_core import NGram, evaluate
     >>> scores = evaluate(NGram.fit(["ab", "b", "ab"], order=2), ["ab", "b"])
@@ -327,8 +327,8 @@ class Scores:
         return "\n".join((self._heading, *lines))
 
     def to_frame(self, name: str = "model") -> pd.DataFrame:
-        """Make one row of a data frame, with each field and the perplexity; `pandas.concat` puts
-        several models together.
+        """Make one row of a data frame, with each field and the perplexity; `pandas.concat` joins
+        the rows of several models.
 
         >>> from nlwfa_core.metrics.evaluate import evaluate
         >>> from nlwfa_core.models.ngram import NGram

@@ -112,8 +112,8 @@ def half_width(sd: float, number: int, confidence: float) -> float:
 def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, float]:
     """Compute a sort key that puts the best model first, from a score for which lower is better.
 
-    The model with fewer scores that are not finite is better, then the one with the lower mean of
-    the others, then the one with fewer outputs of exactly 0.
+    The better model is the one with fewer scores that are not finite; if tied, the one with the
+    lower mean of the other scores; then the one with fewer outputs of exactly 0.
 
     >>> min(
     ...     [([0.3, 0.5], [0, 0]), ([0.4, 0.4], [2, 0]), ([0.1, math.inf], [0, 0])],
@@ -143,9 +143,9 @@ def paired_t_interval(
     the same seeds.
 
     It assumes that the differences are approximately normally distributed. With a single seed, or
-    if a difference is infinite, the interval is [−∞, ∞]; `signed_rank_interval` can do more with
-    infinite differences. If both scores of a seed are infinite, their difference counts as 0. If
-    both are infinite for every seed, there is nothing to compare: everything is nan.
+    if a difference is infinite, the interval is [−∞, ∞]; `signed_rank_interval` can handle infinite
+    differences. If both scores of a seed are infinite, their difference counts as 0. If both are
+    infinite for every seed, there is nothing to compare: everything is nan.
 
     >>> paired_t_interval([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).text()
     '1.000 [−1.484, 3.484]'

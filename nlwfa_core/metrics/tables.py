@@ -23,7 +23,7 @@ from ..rounding import format_share, format_significant, told_apart
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers: a table sorts by and exports `values`, and shows `texts`."""
+    """A column of numbers: a table sorts by `values`, exports them, and shows `texts`."""
 
     values: tuple[float | None, ...]  # a missing number is None; an undefined one is nan
     texts: tuple[str, ...]  # one for each value
@@ -57,7 +57,7 @@ def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
     None, and "−" (U+2212) for minus.
 
     A value that would look like 0 is written with a power of ten instead, and a share that would
-    look like none or all as "<1%" or ">99%". Rounding errors are 0.
+    look like 0% or 100% as "<1%" or ">99%". Rounding errors are written as 0.
 
     >>> (
     ...     format_score(0.5),

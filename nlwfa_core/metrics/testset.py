@@ -207,9 +207,7 @@ class TestSet:
         return probabilities
 
     def trie(self, num_symbols: int) -> Trie:
-        """Return the prefix tree of the strings, which is built only once for each number of
-        symbols.
-        """
+        """Return the prefix tree of the strings, which is built once for each number of symbols."""
         check_type("num_symbols", num_symbols, int)
         if num_symbols not in self._tries:
             self._tries[num_symbols] = Trie.of(self.sample.words, num_symbols)
@@ -403,9 +401,7 @@ def unseen_symbols(sample: Sample, alphabet: Alphabet) -> list[str]:
 
 
 def used_alphabet(sample: Sample) -> Alphabet:
-    """Return the alphabet of those symbols that occur in a sample; all of its symbols if none
-    occurs.
-    """
+    """Return the alphabet of the symbols that occur in a sample; all its symbols if none occurs."""
     used = np.unique(sample.words.symbols).tolist()
     return (
         Alphabet(tuple(sample.alphabet.symbols[symbol] for symbol in used))

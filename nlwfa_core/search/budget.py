@@ -23,12 +23,12 @@ class Budget:
     Attributes
     ----------
     minutes : float
-        Wall time, or processor time per thread.
+        Minutes of wall time, or of processor time per thread.
     max_states : int
-        The largest number of states of the model, that of all its components together if it is a
-        mixture.
+        The largest number of states of the model or, if it is a mixture, of all its components
+        together.
     threads : int
-        How many training runs go on at the same time; 0 for one per processor, but at most
+        The number of training runs at the same time; 0 for one per processor, but at most
         MOST_THREADS.
     seed : int
     clock : str
@@ -58,7 +58,7 @@ class Budget:
 
     @property
     def number_of_threads(self) -> int:
-        """Return how many training runs go on at the same time."""
+        """Return the number of training runs at the same time."""
         if self.threads:
             return self.threads
         processors = (

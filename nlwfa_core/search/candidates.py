@@ -44,7 +44,9 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        """Name the candidate; a family whose recipes hold more has a class of its own."""
+        """Name the candidate by its family and number of states; subclasses also name other
+        settings.
+        """
         return f"{self.family}, k = {self.num_states}"
 
     @property
@@ -136,7 +138,7 @@ class SearchResult:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return what was done, as values that JSON can hold."""
+        """Return the search and its result as values that JSON can hold."""
         return {
             "components": [
                 {"weight": share, **one.record}

@@ -1,17 +1,17 @@
-"""Search for the best model within a number of minutes: families, numbers of states and starts, and
-a mixture at the end.
+"""Search for the best model within a number of minutes, over families, numbers of states and
+starts, with a mixture at the end.
 
 The families are n-grams (a baseline, which has no states), spectral learning, deterministic
 automata (PDFA) by merging states, PFA and HMM by EM, NL-WFA by likelihood and, on request, an LSTM.
 All are compared by their bits per symbol on validation strings. First each family is tried with
-small effort and several numbers of states. Then time goes, in short turns, to the training runs of
-EM that promise the fewest bits: the promise of a run is its loss now minus what the last half of
-its iterations gained, as in successive halving with a forecast. A few new runs begin at first, and
+little effort and several numbers of states. Then time goes, in short turns, to the training runs of
+EM that promise the fewest bits. A run promises its present loss minus the gain from the last half
+of its iterations, as in successive halving with a forecast. A few new runs begin at first, and
 again whenever one has converged, with another seed, another start, or more states. Networks over
-few symbols grow from rank to rank, at once while that is cheap. Networks over many symbols train
-for long if a short run came near the best model. If an LSTM came near it, further LSTMs are trained
-while there is time. At the end, `mixing` chooses a model or a mixture, which then learns from all
-strings.
+few symbols grow from rank to rank, without waiting while that is cheap. Networks over many symbols
+are trained for long if a short run came near the best model. If an LSTM came near it, more LSTMs
+are trained while there is time. At the end, `mixing` chooses a model or a mixture, which then
+learns from all strings.
 
 What is trained depends on the clock. Each training run has a recipe with a seed and its number of
 iterations, so a model can be learned again from its recipe: `em_training.fit_em`,
@@ -108,18 +108,19 @@ def search(
     report : callable
         Called with the seconds spent, and the best bits per symbol so far.
     log : callable
-        Called with a sentence whenever a model is the best so far.
+        Called with a sentence whenever there is a new best model.
     other_models : collection of str
-        Which non-automata the result may contain: "n-gram", "LSTM". With any of them, a mixture may
-        also be one of next symbols, which is not an automaton.
+        The models other than automata that the result may contain: "n-gram", "LSTM". With any of
+        them, a mixture may also be one of next symbols, which is not an automaton.
     for_ranking : bool
-        Whether the model is to rank what may follow a prefix. Then the final choice is by NDCG5.
+        Whether the model is to rank next symbols after a prefix. If so, the final choice is by
+        NDCG5.
 
     Raises
     ------
     RecipeError
         If there are too few strings, no model gives the validation strings a finite number of bits,
-        or `other_models` has another name.
+        or `other_models` contains an unknown name.
     """
     for name in other_models:
         check_one_of("other_models", name, OTHER_MODELS)
@@ -152,7 +153,7 @@ def search(
 
 
 class _Search:
-    """A search: what is trained next, and the end.
+    """A search: it decides what is trained next, and when to end.
 
     Training runs in threads; everything is decided in the thread that calls `run`.
     """
@@ -244,7 +245,7 @@ class _Search:
         self.report(Progress("search", min(round(spent), total), total, loss, BITS))
 
     def _next_task(self, running: Collection[object]) -> Task | None:
-        """Choose the next task, from the first family that has one. None if there is none left."""
+        """Choose the next task, from the first family that has one. None if there are none left."""
         self._reserve()
         self._note_best()
         if self.clock.is_over():

@@ -1,9 +1,9 @@
-"""The choice of a model, or of a mixture, among the candidates of a search.
+"""Choose a model or a mixture among the candidates of a search.
 
-Mixtures of strings have weights by EM; if the result need not be an automaton, next symbols may be
-mixed instead. If the model is to rank what may follow a prefix, the best models and mixtures are
-compared by NDCG5 (Balle et al. 2016) on beginnings of validation strings. These are cut at random
-places, as in the SPiCe competition.
+A mixture of probabilities of strings has weights learned by EM; if the result need not be an
+automaton, probabilities of next symbols may be mixed instead. If the model is to rank next symbols
+after a prefix, the best models and mixtures are compared by NDCG5 (Balle et al. 2016) on prefixes
+of validation strings, which are cut at random places, as in the SPiCe competition.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Mixing:
         """Choose a model or a mixture: the one with the fewest bits or, if it is to rank, one with
         a clearly higher NDCG5.
 
-        Clearly: by more than the standard error of the difference, over the same prefixes.
+        "Clearly" means by more than the standard error of the difference over the same prefixes.
         """
         choices = [Choice(*self.by_string(usable))]
         if self.other_models and (other := self.by_symbol(usable)) is not None:
@@ -112,7 +112,7 @@ class Mixing:
 
     def by_string(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
         """Choose a mixture: for each limit on a component's states, add the model that helps most,
-        as long as one helps and fits.
+        as long as there is one that helps and fits.
         """
         best = usable[0]
         chosen = [best]
@@ -162,7 +162,7 @@ class Mixing:
 
     def by_symbol(self, usable: Sequence[Candidate]) -> Choice | None:
         """Choose a mixture of next-symbol probabilities, as `by_string` does; None if no other
-        model helps the best one.
+        model improves on the best one.
         """
         counts = next_counts(self.validation, self.validation.num_symbols)
         near = [one for one in usable if one.bits < usable[0].bits * SYMBOL_MARGIN][:CONSIDERED]
@@ -203,15 +203,15 @@ class Mixing:
 
 
 def largest_automaton(num_symbols: int) -> int:
-    """Return the largest number of states with which an automaton, or a mixture that is one, has no
-    more numbers than allowed.
+    """Return the largest number of states with which an automaton, or a mixture that is an
+    automaton, has no more numbers than allowed.
     """
     return isqrt(limits.most("transition_numbers") // num_symbols)
 
 
 def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
-    """Cut strings at random places, each string equally often; what follows is the target, perhaps
-    the end.
+    """Cut strings at random places, each string equally often. The target is the symbol that
+    follows, or the end.
 
     There are about MOST_PREFIXES, and fewer if there would be more than about MOST_SCORES scores of
     next symbols.
@@ -241,7 +241,7 @@ def held_out_prefixes(strings: Sample, seed: int) -> Prefixes:
 
 
 def _is_distribution(candidate: Candidate) -> bool:
-    """Return whether a model's weights sum to 1, so a mixture with it is one of distributions."""
+    """Return whether a model's weights sum to 1, so that a mixture with it is a distribution."""
     model = candidate.model
     if candidate.is_distribution or not isinstance(model, WFA):
         return True

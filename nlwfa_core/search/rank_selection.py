@@ -104,7 +104,7 @@ def select_rank(
     RecipeError
         If there are no ranks, a rank is below 1 or above what the basis allows, the metric is
         unknown, validation strings are missing or are given with AIC or BIC, or no rank has an AIC
-        and a BIC.
+        or a BIC.
     """
     check_one_of("metric", metric, (*SELECTION_METRICS, *CRITERIA))
     if (validation is None) != (metric in CRITERIA):

@@ -5,8 +5,9 @@ as something else.
 file of another kind than expected, such as a solution in place of strings. A `Table` holds which
 columns of a table have the strings and the counts, a `JsonLines` which fields of JSON objects, an
 `EventTable` and a `ConllColumns` which columns of a log or of annotated text. Columns that a
-`Reading` names are taken; others are recognised. All of them use only the first lines; a later line
-that contradicts them is an error with the line's number. docs/files.md states the rules for users.
+`Reading` names are used as given; others are recognised. Only the first lines are used; a later
+line that contradicts them causes an error with the line's number. docs/files.md states the rules
+for users.
 
 A file of characters or tokens must not be taken for a table or JSON by chance. So a single line is
 never enough: a table has the same number of columns in every line and numbers in one column, and
@@ -46,8 +47,8 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def check_text(head: bytes, encoding: str = "utf-8") -> None:
-    """Raise FormatError if a file's first bytes show that it is text in an encoding other than
-    expected, with two or four bytes for each character, or a common binary file.
+    """Raise FormatError if a file's first bytes show that it is a common binary file, or text in an
+    unexpected encoding with two or four bytes for each character.
     """
     text = f"text saved as {encoding.upper() if encoding == 'utf-8' else encoding}"
     found = _encoding(head)
@@ -238,7 +239,7 @@ KNOWN_HEADERS = ("string", "characters", "tokens")
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Split a text with commas into names."""
+    """Split a text into names at its commas."""
     return frozenset(" ".join(name.split()) for name in text.split(","))
 
 
@@ -316,8 +317,8 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
     >>> table_of(["the cat, sat", "the dog, 3 times"], all_rows=True) is None
     True
 
-    `rows`: the first lines that are not blank. `all_rows`: whether these are all lines of the file.
-    `certain`: whether the user says that the file is a table.
+    `rows`: the first lines that are not blank. `all_rows`: whether these are all the lines of the
+    file. `certain`: whether the user says that the file is a table.
 
     Returns None if the file is not a table, or has fewer than two rows, which are too few to tell.
 
@@ -396,7 +397,7 @@ def _cells(rows: Sequence[str], delimiter: str, all_rows: bool) -> list[list[str
     two or more.
 
     The few other rows are left out, so one malformed line does not cause a table to be read as
-    text. Reading that line is an error, with its number.
+    text. Reading that line causes an error, with its number.
     """
     if not any(delimiter in row for row in rows):
         return []
@@ -458,8 +459,8 @@ def _columns_by_name(
 ) -> Table:
     """Find the columns of strings and counts, of a table whose first row names its columns.
 
-    `columns`: without those of an index, which `dropped` mentions; `numeric`: those of them that
-    hold numbers.
+    `columns`: all but an index, which `dropped` mentions; `numeric`: those of them that hold
+    numbers.
     """
     if len(columns) == 1 and dropped:
         detail = f"strings in the column {names[columns[0]][:20]!r}{dropped}"
@@ -478,7 +479,8 @@ def _columns_by_content(
     table: list[list[str]], columns: list[int], delimiter: str, dropped: str, certain: bool
 ) -> Table | None:
     """Find the columns of strings and counts among two without names: the second holds counts if
-    its cells are numbers, and those of the first are text, or the form of the file is `certain`.
+    its cells are numbers and either those of the first are text or the form of the file is
+    `certain`.
     """
     first, second = ([row[column] for row in table] for column in columns)
     if not _is_numeric(second):
@@ -532,8 +534,8 @@ def value_table_of(rows: Sequence[str], all_rows: bool) -> Table:
 
     `rows` and `all_rows`: the same as for `table_of`.
 
-    Returns a Table: its `counts` are the column of values. If nothing is recognised, it is a string
-    and a value, separated by a comma.
+    Returns a Table: its `counts` are the column of values. If nothing is recognised, a row is a
+    string and a value, separated by a comma.
 
     Raises FormatError if the file is a table of something other than strings and values.
     """
@@ -613,8 +615,8 @@ def _is_value(cell: str) -> bool:
 def _without_index(
     table: list[list[str]], body: list[list[str]], has_header: bool
 ) -> tuple[list[int], str]:
-    """Return the columns of a table without a first one that only numbers the rows, and a remark if
-    there is one.
+    """Return the columns of a table, except a first column that only numbers the rows, and a remark
+    if there is such a column.
     """
     columns = list(range(len(table[0])))
     if not body:
@@ -652,15 +654,15 @@ def _other_table(row: list[str], delimiter: str, certain: bool = False) -> Forma
 
 
 def _is_text(column: list[str]) -> bool:
-    """Return whether a column of digits can't be one of whole numbers, because some begin with
-    0.
+    """Return whether a column of digits can't be one of whole numbers, because some of its cells
+    begin with 0.
     """
     return any(len(cell) > 1 and cell[0] == "0" for cell in column)
 
 
 def _check_columns(rows: Sequence[str]) -> None:
-    """Raise FormatError if all lines have the same columns of text, one of which is named as in
-    tables and logs of events.
+    """Raise FormatError if all lines have the same columns of text, one of which has a name that is
+    usual in tables or logs of events.
     """
     for delimiter in DELIMITERS:
         cells = [row.strip("\n").split(delimiter) for row in rows]
@@ -772,7 +774,7 @@ def _check_separators(rows: Sequence[str]) -> None:
 def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
     """Return whether a separator is between words, without white space.
 
-    Lines may be filled up with it.
+    Lines may be padded with it.
     """
     padded = [line.rstrip(separator) for line in lines]
     numbers = [line.count(separator) for line in padded]
@@ -786,8 +788,8 @@ def _divides_symbols(lines: Sequence[str], separator: str) -> bool:
 
 
 def _divides_columns(lines: Sequence[str], separator: str) -> bool:
-    """Return whether all lines have the same number of columns, without a space in front of any of
-    them, as it follows commas in prose.
+    """Return whether all lines have the same number of columns, and no column begins with a space,
+    as text after a comma does in prose.
     """
     cells = [line.split(separator) for line in lines]
     widths = {len(row) for row in cells}
@@ -949,7 +951,7 @@ def _split(
 
 
 def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Table:
-    """Find the columns of a table of which a user has chosen some.
+    """Find the columns of a table, some of which a user has chosen.
 
     >>> chosen_table_of(["id,text", "7,ab", "9,b"], True, Reading("csv", text_column="text")).detail
     "strings in the column 'text', each line counts once; not used: 'id'"
@@ -1049,8 +1051,8 @@ def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Eve
 
     `rows` and `all_rows`: the same as for `table_of`.
 
-    Returns None if the format is open, and nothing is recognised. Raises FormatError if the format
-    is `events`, and it is not clear which columns are meant.
+    Returns None if no format was chosen and nothing is recognised. Raises FormatError if the format
+    is `events` and it is not clear which columns are meant.
     """  # noqa: E501
     choices = (reading.case_column, reading.event_column, reading.order_column)
     is_open = reading.format == "auto"
@@ -1118,8 +1120,8 @@ MAX_ORDER = 40  # characters of what an event is sorted by
 
 def order_key(text: str) -> tuple[float, str]:
     """Return the number that an event is sorted by (for a date, its microseconds since 1970), and
-    its kind; an empty kind if the text is neither a finite number nor a date: ISO 8601, day first
-    with points (31.1.2024), or year first with slashes (2024/01/31).
+    its kind, which is empty if the text is neither a finite number nor a date. Dates are in ISO
+    8601, day first with points (31.1.2024), or year first with slashes (2024/01/31).
 
     >>> order_key("12"), order_key("1970-01-01T00:00:01Z"), order_key("noon")
     ((12, 'numbers'), (1000000, 'dates with a time zone'), (0, ''))
@@ -1238,15 +1240,15 @@ def _conll_choice(choice: str, names: Sequence[str], width: int) -> int:
 def _is_numeric(column: list[str]) -> bool:
     """Return whether a column holds numbers.
 
-    If it has at least four cells, one may be something else. Reading that one is an error.
+    If it has at least four cells, one may be something else. Reading that cell causes an error.
     """
     others = sum(NUMBER.fullmatch(cell) is None for cell in column)
     return others == 0 or (others == 1 and len(column) > 3)
 
 
 def _is_index(column: list[str], of_some_rows: bool = False) -> bool:
-    """Return whether a column just numbers the rows, from 0 or 1; or some rows of a larger table,
-    in any order.
+    """Return whether a column only numbers the rows, from 0 or 1, or is the index of some rows of a
+    larger table, in any order.
     """
     if of_some_rows:
         return len(set(column)) == len(column) and all(map(INTEGER.fullmatch, column))
@@ -1381,7 +1383,7 @@ def _parsed_lines(rows: Sequence[str]) -> list[Any]:
 
 
 def _has_content(value: Any) -> bool:
-    """Return whether a JSON list or object has anything in it but brackets, which may be symbols
+    """Return whether a JSON list or object contains anything but brackets, which may be symbols
     themselves.
     """
     stack = [value]
@@ -1396,7 +1398,9 @@ def _has_content(value: Any) -> bool:
 
 
 def _is_document(rows: Sequence[str], all_rows: bool) -> bool:
-    """Return whether lines begin one JSON list or object, and not a string of brackets."""
+    """Return whether lines are the beginning of one JSON list or object, and not a string of
+    brackets.
+    """
     if re.match(
         r'\{\s*"[^"]*"\s*:|\[[\s\[{]*"',
         "".join(row.strip() for row in rows[:3] if len(row) <= LONGEST_ROW),

@@ -88,8 +88,8 @@ def read_prefixes(
 
 @check_types
 def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Targets:
-    """Read a file of targets: for each prefix of a file of prefixes, in the same order, which
-    symbols followed.
+    """Read a file of targets: the symbols that followed each prefix of a file of prefixes, in the
+    same order.
 
     >>> targets = read_targets(b"0.8 2 0.5 -1 0.5\\n1.0 0 1.0\\n")
     >>> targets.symbols.tolist(), targets.probabilities.tolist(), targets.best_gains.tolist()
@@ -160,7 +160,7 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
 
 def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str, ...]]:
     """Return one target for each prefix, without surplus ones at the end, and a note for the user
-    if there are any.
+    if there were any.
 
     One of the competition's files has a line too many.
 

@@ -1,15 +1,15 @@
 """Read strings from the bytes of a file: PAutomaC and SPiCe files, lines of characters, tokens or
-JSON, CSV files with counts, and the files of other fields in `other_formats`.
+JSON, CSV files with counts, and the files from other fields that `other_formats` reads.
 
 The functions are in the order in which a file is processed. Its bytes are decoded, checked and
-cleaned; lines are read in blocks. The numbers of a PAutomaC file become words directly; lines and
-rows of tables first become cells (the text of each string), whose symbols are then numbered.
+cleaned; its lines are read in blocks. The numbers of a PAutomaC file become words directly; lines
+and rows of tables first become cells (the text of each string), whose symbols are then numbered.
 `read_strings` does all of this. What a `Reading` leaves open is recognised by the rules of
 `other_files` and `recognition`.
 
 In the text formats, white space around a string is ignored, and a string that is empty, or λ alone,
-is the empty word. Symbols are numbered in the order of their written forms (numbers by size), so an
-alphabet does not depend on the order of lines.
+is the empty word. Symbols are numbered in the order of their written forms (numbers by value), so
+an alphabet does not depend on the order of lines.
 
 Memory is proportional to the file's size: a line of two bytes takes fifty bytes as a Python
 object. So no list of all lines is ever made, and words use the smallest integer types until the
@@ -116,7 +116,7 @@ MANY_LINES = 20  # with so many lines or more, it is unlikely that each holds a 
 
 
 def bytes_of(data: bytes | Path) -> bytes:
-    """Return the bytes themselves, or read them from a path.
+    """Return the given bytes, or read them from a path.
 
     Raises RecipeError if the file can't be read or is too large.
     """
@@ -145,13 +145,13 @@ def clean(data: bytes) -> bytes:
 
 def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield a file of any size in cleaned pieces of whole lines, as pairs of the number of lines
-    before the piece, and the piece.
+    before the piece and the piece.
 
     >>> list(pieces([b"ab\\r", b"\\nc", b"d\\ne"]))
     [(0, b'ab\\n'), (1, b'cd\\n'), (2, b'e')]
 
-    `reads`: the bytes of the file in order, divided at any positions. Memory holds one of them at a
-    time, and an unfinished line.
+    `reads`: the bytes of the file in order, divided at any positions. Only one of these reads and
+    an unfinished line are in memory at a time.
 
     Raises FormatError if the file is empty, has a line that is longer than a whole file may be, or
     is not UTF-8.
@@ -171,7 +171,7 @@ def pieces(reads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def pieces_of(cleaned: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield a cleaned file that is in memory in the same pieces as `pieces` does."""
+    """Divide a cleaned file that is in memory into the same pieces as `pieces` does."""
     num_lines = 0
     for piece in _whole_lines(cleaned, PIECE_BYTES):
         yield num_lines, piece
@@ -309,7 +309,7 @@ def positive_count(text: str, line: int) -> int:
     """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError
     for anything else.
 
-    It may end in .0, as data frames write whole numbers in a column with missing ones.
+    It may end in .0, as data frames write whole numbers in a column with missing values.
     """
     token = text.strip()
     token = token.removesuffix(".0") if WHOLE_AS_FLOAT.fullmatch(token) else token
@@ -355,8 +355,8 @@ class Block:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user about the file up to this block: take those of the last
-        block.
+        """Return notes for the user about the file up to this block; those of the last block are
+        about the whole file.
         """
         return (
             (f"{plural(self.num_blank, 'blank line')} skipped (λ is written 0 in this format).",)
@@ -382,7 +382,7 @@ def parse_pautomac(
     string, by default the limit on it.
 
     Raises FormatError if the header or a line is malformed or, after the last block, if the number
-    of strings is not that of the header.
+    of strings differs from that in the header.
     """
     header: tuple[int, int, int] | None = None
     num_read = 0
@@ -426,7 +426,7 @@ def begins_as_pautomac(head: bytes) -> bool:
 def _header(
     numbers: IntArray, width: int, line: int, max_strings: int | None
 ) -> tuple[int, int, int]:
-    """Check a PAutomaC header, and return its number of strings, its size of the alphabet, and the
+    """Check a PAutomaC header, and return its number of strings, the size of the alphabet, and the
     number of its line.
     """
     if width != 2:
@@ -586,9 +586,9 @@ class CsvCells:
     """Reads the strings of a table: a CSV file with two columns, or with the columns that
     `recognition.table_of` recognised.
 
-    The file is parsed twice. `check` goes through it first: the second column is read, and it is
-    determined whether strings are split into tokens; `cells` then yields the strings. Storing all
-    cells in between would need many times the file's size.
+    The file is parsed twice. First, `check` reads the second column and determines whether strings
+    are split into tokens; `cells` then yields the strings. Storing all cells in between would need
+    many times the file's size.
 
     `lines`: returns the file's lines, in blocks. `second_column`: the name of the second column in
     a header. `table`: the columns; by default a string and a number, separated by a comma.
@@ -900,7 +900,7 @@ def _encode_block(
 ) -> tuple[Words, IntArray]:
     """Convert cells to packed words. A cell that is `whole` is a single symbol.
 
-    Return these, or no words if one has more symbols than `most`, and the length of each.
+    Return the words (none if one has more symbols than `most`), and the length of each.
     """
     rows: list[Iterable[str]] = []
     lengths = np.empty(len(cells), dtype=np.int64)
@@ -935,8 +935,8 @@ def symbols_of(cell: str, tokens: bool) -> Sequence[str]:
 
 
 def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
-    """Cut words into windows of one length, one after the other. What is left at the end of a word
-    is shorter than a window, and is left out.
+    """Cut words into consecutive windows of one length. A shorter rest at the end of a word is left
+    out.
 
     If the parts are lines of one symbol each, they are one sequence.
 
@@ -999,10 +999,10 @@ class StringFile:
     Attributes
     ----------
     parts : sequence of Words
-        The strings, packed into the smallest integer types: as one `Words` in int64 they may need
-        eight times the file's size.
+        The strings, packed into the smallest integer types: one `Words` in int64 may need eight
+        times the file's size.
     weights : array or None, shape (num_words,)
-        How often each string was seen, in the smallest integers; None if each counts once.
+        How often each string was seen, in the smallest integer type; None if each counts once.
     alphabet : Alphabet
     format : str
         One of FORMATS, never "auto".
@@ -1022,7 +1022,7 @@ class StringFile:
 
     @property
     def words(self) -> Words:
-        """Join the words of all parts, again at each call."""
+        """Join the words of all parts, anew at each call."""
         return replace(Words.joined(self.parts), alphabet=self.alphabet)
 
     @property
@@ -1067,8 +1067,8 @@ class StringFile:
         return Sample(words, counts.astype(np.int64), self.alphabet)
 
     def packed_sample(self) -> Sample:
-        """Make the same sample in the smallest integers, which is enough to split it: the parts of
-        a split are in int64.
+        """Make the same sample in the smallest integer types, which suffice for splitting it; the
+        parts of a split are in int64.
         """
         return Sample.merged(self.parts, self.alphabet, self.weights)
 
@@ -1112,15 +1112,14 @@ def read_strings(
     Parameters
     ----------
     data : bytes or Path
-        The file's bytes, with or without a byte order mark, and with any kind of line ends; or its
-        path.
+        The file's bytes, with or without a byte order mark, and with any line endings; or its path.
     format : str or Reading
         One of FORMATS; "auto" recognises it from the file. A `Reading` also gives the encoding, the
         separator and the columns.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
         after them, even if the alphabet has a symbol for the unknown: `Sample.in_alphabet` then
-        reads new symbols as this one.
+        reads new symbols as that symbol.
     extend : bool
         Whether strings may have symbols other than those of an `alphabet` that has none for the
         unknown.
@@ -1128,7 +1127,7 @@ def read_strings(
     Raises
     ------
     FormatError
-        If the file can't be read, or a string has another symbol but must not. The error names the
+        If the file can't be read, or a string has a symbol that is not allowed. The error names the
         line that is wrong, if there is one.
     RecipeError
         If the format is unknown, or there is no such file.
@@ -1240,7 +1239,7 @@ def counted_table(
 
 
 def other_cells(layout: Layout, pieces: Iterable[bytes], notes: list[str]) -> Cells:
-    """Yield the cells of a file of another field.
+    """Yield the cells of a file from another field.
 
     `pieces`: the cleaned file, in pieces of whole lines.
     """
@@ -1370,7 +1369,7 @@ def layout_of(
 
 
 def _json_layout(rows: list[str], all_rows: bool, reading: Reading) -> JsonLines:
-    """Return the fields of JSON lines, as far as chosen."""
+    """Return the fields of JSON lines: those that were chosen, and others by recognition."""
     if reading.text_column:
         counted = (
             f", counts in {reading.count_column!r}"
@@ -1398,8 +1397,8 @@ def _json_layout(rows: list[str], all_rows: bool, reading: Reading) -> JsonLines
 def _guess_format(
     visible_rows: Callable[[], Iterable[str]], rows: list[str], alphabet: Alphabet | None
 ) -> tuple[str, Table | JsonLines | None]:
-    """Guess the format of a file that is not of another field, and where a row holds its string and
-    count if it is a table or JSON.
+    """Guess the format of a file that is not from another field, and where a row holds its string
+    and count if it is a table or JSON.
     """
     all_rows = len(rows) < MOST_ROWS
     if has_header(rows[0]):

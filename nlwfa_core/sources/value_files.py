@@ -70,9 +70,9 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
     """Read the strings and values of a CSV file, with or without the header `string,value`, or of
     an Abbadingo file.
 
-    An Abbadingo file (Lang, Pearlmutter and Price 1998) has the numbers of its strings and symbols
-    in the first line, and then a string in each line: its label, its length, and its symbols as
-    numbers. Accepted strings (label 1) get the value 1, rejected ones (label 0) the value 0.
+    An Abbadingo file (Lang, Pearlmutter and Price 1998) has the number of strings and of symbols on
+    the first line, and then one string per line: its label, its length, and its symbols as numbers.
+    Accepted strings (label 1) get the value 1, rejected ones (label 0) the value 0.
 
     >>> read = read_values(b"string,value\\nab,0.5\\n,-2\\n").strings
     >>> list(read.words), read.values.tolist(), read.alphabet.symbols
@@ -87,8 +87,8 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
         The file's bytes, in UTF-8, or its path. An empty cell or "λ" is the empty string. With the
         header `tokens,value` strings are split into tokens at white space, with `characters,value`
         into characters; with another header or none, into tokens if any string contains white
-        space, otherwise into characters. Columns may be separated by semicolons or tabs, numbers
-        may then have decimal commas, and True and False are 1 and 0.
+        space, otherwise into characters. Columns may be separated by semicolons or tabs; numbers
+        may then have decimal commas. True and False are 1 and 0.
     alphabet : Alphabet, optional
         The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
         after them.
@@ -199,7 +199,7 @@ def _labelled(text: str, line: int, num_symbols: int) -> Row:
 class _Columns:
     """The packed words of a table, the value of each, and the alphabet.
 
-    To save memory, a part has equal pairs only once.
+    To save memory, a part holds equal pairs only once.
     """
 
     format = "csv"

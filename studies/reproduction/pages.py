@@ -570,7 +570,7 @@ def _judged_claims(
                     f"{COMPARED_TITLES[metric]}, with {settings.title}:\n\n{table(header, rows)}"
                 )
         xs = (
-            experiment.ranks()
+            experiment.ranks(name, networks[0])
             if experiment.name == "dyck-rank"
             else sorted({planned.size for planned in experiment.runs})
         )
@@ -578,6 +578,7 @@ def _judged_claims(
             f"- {claim.text}: "
             f"{verdict(claim, comparisons[FLOORED if claim.metric == 'log2_pauto' else claim.metric], x_name, xs)}"  # noqa: E501
             for claim in CLAIMS[experiment.name]
+            if any(claim.low <= x <= claim.high for x in xs)
         ]
         body.append("\n".join([f"With {settings.title}:", "", *answers]))
     return [*body, HOW_JUDGED, *tables]

@@ -1,4 +1,4 @@
-"""What alembic runs to migrate: on the connection, and in the transaction, that
+"""Run by alembic to migrate the tables, on the connection and in the transaction that
 `history.database.migrate` has opened.
 """
 

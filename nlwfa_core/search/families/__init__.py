@@ -1,5 +1,5 @@
-"""The families of models that a search compares. Each knows its name, which of its training runs
-begin and go on, how its models are trained on all strings, and how they are described.
+"""The families of models that a search compares. Each defines its name, which of its training runs
+begin and continue, how its models are trained on all strings, and how they are described.
 
 - `family`: what the families share, and what the loop of the search asks of each.
 - `ngrams`: n-grams, a baseline without states.

@@ -1,4 +1,4 @@
-"""PFA and HMM by EM: several numbers of states first, then turns of the training runs that promise
+"""PFA and HMM by EM: first several numbers of states, then turns of the training runs that promise
 the fewest bits, and new runs near the best.
 """
 
@@ -157,7 +157,7 @@ class EMTrainings(Family):
         return nearest.seconds_per_iteration * max(1.0, num_states / nearest.recipe.num_states)
 
     def largest(self) -> int:
-        """Return the largest number of states whose arrays fit into memory."""
+        """Return the largest number of states whose arrays fit in memory."""
         nodes = self.trees[0].num_nodes
         symbols = self.state.train.num_symbols
         by_tree = MAX_NUMBERS // max(nodes, 1)
@@ -212,8 +212,8 @@ class EMTrainings(Family):
         return seconds / budget.number_of_threads
 
     def prepare(self, components: list[Candidate]) -> None:
-        """Count all strings once for all components, and choose how many iterations there is time
-        for.
+        """Count all strings once for all components, and choose a number of iterations for which
+        there is time.
         """
         if not components:
             return
@@ -228,7 +228,7 @@ class EMTrainings(Family):
         self.iterations_on_all = int(np.clip(possible, 1, ITERATIONS_ON_ALL))
 
     def retrained(self, candidate: Candidate, everything: Sample, alone: bool) -> Candidate | None:
-        """Go on from the best model with the tree of all strings."""
+        """Continue from the best model with the tree of all strings."""
         best = self.finished[candidate.recipe].best
         if best is None:
             return None

@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 @dataclass(eq=False)
 class SearchState:
-    """What all families of a search know."""
+    """The state of a search that all families share."""
 
     train: Sample
     validation: Sample
@@ -68,8 +68,8 @@ class SearchState:
 
     @property
     def is_early(self) -> bool:
-        """Return whether to wait, though not for long, until EM has converged once: only then is it
-        known which score is near the best.
+        """Return whether to wait until EM has converged once, because only then is it known which
+        score is near the best. The wait is limited.
         """
         return not self.has_converged and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
 
@@ -78,8 +78,8 @@ class SearchState:
         return min((one.promise() for one in self.families), default=np.inf)
 
     def over_after(self, seconds: float) -> CancelCheck:
-        """Make a check for a training run: is the search over, or did the run take this many
-        seconds?
+        """Make a function that checks whether the search is over, or a training run has taken this
+        many seconds.
         """
         started = self.timer()
         return lambda: self.clock.is_over() or self.timer() - started > seconds
@@ -105,7 +105,7 @@ class Family:
     """A family of models in a search.
 
     The methods here are those of a family that begins and trains nothing; each family overrides
-    those for what it does.
+    those that it needs.
     """
 
     names: tuple[str, ...]  # of its candidates' families
@@ -129,9 +129,9 @@ class Family:
         return None
 
     def next_task(self, running: Collection[object]) -> Task | None:
-        """Choose what to train next. None if nothing of this family promises enough now.
+        """Choose what to train next. None if nothing in this family is promising enough now.
 
-        `running`: the subjects of the tasks that run.
+        `running`: the subjects of the tasks in progress.
         """
         return None
 
@@ -140,7 +140,7 @@ class Family:
         return 0
 
     def best(self) -> tuple[float, str]:
-        """Return the bits and the title of the best model so far, by which others are measured."""
+        """Return the bits and the title of the best model so far, to which others are compared."""
         return min(((one.bits, one.title) for one in self.candidates), default=(np.inf, ""))
 
     def promise(self) -> float:
@@ -154,21 +154,22 @@ class Family:
     # On all strings
 
     def seconds_to_continue(self) -> float:
-        """Estimate the time to train, on all strings, what goes on from a model; 0 if nothing does.
+        """Estimate the time of training on all strings that continues from a model; 0 if there is
+        none.
 
-        The others are trained at the same time.
+        The other models are trained at the same time.
         """
         return 0.0
 
     def seconds_to_retrain(self) -> float:
-        """Estimate the time to retrain, from the beginning and on all strings, what is near the
+        """Estimate the time to retrain, from the beginning and on all strings, the models near the
         best.
         """
         return 0.0
 
     def near(self, factor: float) -> list[Candidate]:
         """List the candidates that are expected in a mixture because their bits are at most
-        `factor` times the best, as far as they can be trained again in time.
+        `factor` times the best, and that can be trained again in time.
         """
         most = self.state.promised() * factor
         seconds = self.state.clock.seconds
@@ -197,6 +198,8 @@ class Family:
         return replace(candidate, model=learned.model)
 
     def has_time(self, candidate: Candidate, everything: Sample) -> bool:
-        """Return whether training that takes as long, in proportion to the strings, will end."""
+        """Return whether there is time for training that takes as long in proportion to the
+        strings.
+        """
         share = everything.num_strings / self.state.train.num_strings
         return candidate.seconds * share <= self.state.clock.left

@@ -80,9 +80,9 @@ class LSTMRecipe:
 
 
 class LSTM(Family):
-    """A first LSTM, and others like it.
+    """A first LSTM and, if it was near the best, others like it.
 
-    `is_requested`: without it, there are none.
+    `is_requested`: whether LSTMs are to be trained.
     """
 
     names = (NAME,)
@@ -137,7 +137,7 @@ class LSTM(Family):
 
     def train_first(self) -> None:
         """Train the first LSTM. If it gets worse before its last epoch, train it again with fewer
-        epochs, so its rate falls to 0.
+        epochs, over which its rate falls to 0.
         """
         from ...learning.recurrent_networks import (
             MOST_EPOCHS,
@@ -194,7 +194,7 @@ class LSTM(Family):
         return len(done)
 
     def best(self) -> tuple[float, str]:
-        """Return no best model, so EM goes on even if an LSTM is better."""
+        """Return no best model, so EM continues even if an LSTM is better."""
         return np.inf, ""
 
     def seconds_to_retrain(self) -> float:

@@ -35,7 +35,7 @@ class PDFACandidate(Candidate):
 
 
 class Merging(Family):
-    """Merging in one way, and in others if that was good or cheap."""
+    """State merging in one way, and in other ways if that was good or cheap."""
 
     names = (NAME,)
 
@@ -57,8 +57,7 @@ class Merging(Family):
         """Return whether to merge states in another way: no other model promises to be much better,
         or it costs little.
 
-        EM promises much until it has almost converged. So where merging takes long, EM has the
-        first turn.
+        EM promises much until it has almost converged. So if merging takes long, EM goes first.
         """
         merged = self.candidates
         if not self.recipes or not merged:

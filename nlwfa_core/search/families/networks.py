@@ -1,4 +1,4 @@
-"""NL-WFA trained by likelihood, which is better and quicker where ranks grow
+"""NL-WFA trained by likelihood, which is better and faster where ranks grow
 (`learning.likelihood.path`), and NL-WFA refined by likelihood, with a number of steps that can be
 chosen.
 """
@@ -70,7 +70,8 @@ def by_likelihood(rank: int, seed: int) -> Recipe:
 
 
 def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
-    """Prepare the networks of all ranks, trained by likelihood, so each goes on from the one below.
+    """Prepare the networks of all ranks, trained by likelihood, each starting from the one of the
+    rank below.
 
     Returns None where ranks do not grow, because there are too many symbols or prefixes.
     """
@@ -94,8 +95,8 @@ def path_of_ranks(train: Sample, seed: int) -> FitCache | None:
 
 
 def share_of_a_pass(train: Sample) -> float:
-    """Return the share that the first pass over the strings has in the whole computation of a
-    network over many symbols that is trained by likelihood, and of the networks that teach it.
+    """Return the first pass over the strings as a share of the whole computation of a network over
+    many symbols that is trained by likelihood, including the networks that teach it.
     """
     num_predictions = train.num_strings * (1 + train.mean_length)
     total = 0.0
@@ -149,7 +150,7 @@ def refined(
 
 
 class Networks(Family):
-    """Networks that grow from rank to rank; or, where they don't, a short training run and two long
+    """Networks that grow from rank to rank or, where they don't, a short training run and two long
     ones.
     """
 
@@ -166,7 +167,9 @@ class Networks(Family):
         self.long_trainings = 2  # that are still to come
 
     def _first(self) -> list[Recipe]:
-        """List the networks to train: those of all ranks where they grow, else a short one."""
+        """List the networks to train: those of all ranks where they grow, otherwise a short
+        training run.
+        """
         budget = self.state.budget
         train = self.state.train
         most = min(budget.max_states, limits.most("rank"))
@@ -204,7 +207,7 @@ class Networks(Family):
 
     def _next_rank(self) -> Task | None:
         """Choose the next rank of the networks that grow. As long as ranks are cheap, they do not
-        wait. They may then be a little behind, and also when EM is at its end.
+        wait. Then, and when EM is at its end, they may be a little behind.
         """
         if not self.recipes:
             return None
@@ -224,9 +227,9 @@ class Networks(Family):
         return Task(NAME, partial(self.grow, self.recipes.pop(0), limit))
 
     def _ranks_are_behind(self, margin: float) -> bool:
-        """Return whether the last rank was behind: not the best or, with a margin, not within this
-        margin of what others promise. The first rank only has to be better than automata of two
-        states.
+        """Return whether the last rank was behind: it was not the best or, if there is a margin,
+        not within this margin of what others promise. The first rank only has to be better than
+        automata of two states.
         """
         bits = self.rank_bits[-1]
         rank = self._ranks_done()
@@ -240,11 +243,10 @@ class Networks(Family):
         return sum(len(path.stages) for path in self.cache.paths.values())
 
     def grow(self, recipe: Recipe, limit: float) -> None:
-        """Train the network of the next rank, and put it in the place of the previous one if it is
-        better.
+        """Train the network of the next rank, which replaces the previous one if it is better.
 
-        After `limit` seconds, the rank stays the next one, and is expected to take longer. If it is
-        the first one, networks are given up.
+        If that takes more than `limit` seconds, the rank remains the next one and is expected to
+        take longer. If it is the first one, no further networks are trained.
         """
         assert self.recipes is not None
         state = self.state
@@ -279,9 +281,8 @@ class Networks(Family):
         """Choose the next of two long training runs: by likelihood, then the two steps, refined for
         as many steps as the time left allows.
 
-        Returns None after both. They are not worth their time without a short training run that
-        ended near the best score, nor is the second if it would have fewer steps than the short
-        one.
+        Returns None after both. They are not worth the time unless a short training run ended near
+        the best score, and the second is not if it would have fewer steps than the short one.
         """
         state = self.state
         if not self.candidates or not self.long_trainings:

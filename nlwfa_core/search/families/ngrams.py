@@ -36,7 +36,7 @@ class NGramCandidate(Candidate):
 
 
 class NGrams(Family):
-    """N-grams of growing order, with each smoothing."""
+    """N-grams of increasing order, with each smoothing."""
 
     names = (NAME,)
     is_automaton = False

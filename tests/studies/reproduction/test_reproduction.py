@@ -179,13 +179,13 @@ def test_experiments_share_runs_and_other_settings_make_other_runs(
     by_size = dyck("dyck-samples", 1, False)
     both = set(by_rank.runs) & set(by_size.runs)
     # Reference lines; four ranks of four learners as in the paper, of three trained to convergence,
-    # and of two refined; and three ranks of three controls.
-    assert len(both) == 3 + 4 * 4 + 3 * 4 + 2 * 4 + 3 * 3
+    # and of two refined; three ranks of three controls; and three of the networks by likelihood.
+    assert len(both) == 3 + 4 * 4 + 3 * 4 + 2 * 4 + 3 * 3 + 3
     assert {by_rank.key(planned) for planned in both} == {by_size.key(planned) for planned in both}
     keys = {planned: by_rank.key(planned) for planned in by_rank.runs}
     assert len(set(keys.values())) == len(keys)
     other = replace(REFINED, steps=3_100)
-    monkeypatch.setitem(experiments.BY_RANK_SETTINGS, "refined", other)
+    monkeypatch.setitem(experiments.DYCK_SETTINGS, "refined", other)
     changed = {planned for planned, key in keys.items() if by_rank.key(planned) != key}
     assert {(planned.settings, planned.learner) for planned in changed} == {("refined", "both.non")}
 
@@ -541,8 +541,8 @@ def test_the_page_by_rank() -> None:
     assert "| refined | 0 of 80 | 0 of 5 |" in page
     assert "| converged | 0 of 120 | 0 of 5 |" in page
     assert "| likelihood | 0 of 45 | 0 of 5 |" in page
-    assert "| few states | 0 of 20 | 0 of 5 |" in page
-    assert "265 runs are missing" in page
+    assert "| few states | 0 of 25 | 0 of 5 |" in page
+    assert "270 runs are missing" in page
     # Seeds, SP and its ties, three networks, uniform model, 5-gram and true model.
     cells = [
         "5",
