@@ -1,4 +1,4 @@
-"""Compare the training of networks by likelihood, rank by rank, with that of a GRU of as many
+"""Compare the training of networks by likelihood, rank by rank, with that of a GRU with as many
 units.
 """
 
@@ -22,9 +22,9 @@ OPPONENT = "GRU, torch.nn"
 
 
 def ranks(work: Work, largest: int, training: Training) -> Sequence[Comparison]:
-    """Train `both.non` by likelihood at ranks 1 … `largest`, and a GRU of as many units, once each,
-    and time it in processor seconds. The seconds of a rank are those that it takes once the ranks
-    below it are done.
+    """Train `both.non` by likelihood at ranks 1 … `largest`, and a GRU with as many units, once
+    each, and time them in processor seconds. The seconds of a rank are those that it takes once the
+    ranks below it are done.
     """
     train = work.sample()
     test = TestSet.empirical(Sample.of(work.words, work.alphabet))

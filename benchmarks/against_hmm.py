@@ -1,8 +1,8 @@
 """Compare EM of an HMM, hmmlearn's and ours, with EM of a PFA and spectral learning: time and
-scores, with as many states.
+scores, with the same number of states.
 
 Results are not checked for equality: spectral models are different, and the two EMs start from
-different points. A test shows that one iteration gives the same.
+different points. A test shows that one iteration gives the same result.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Compare training steps, whole trainings and the default lesson with a plain implementation of the
-paper.
+"""Compare training steps, whole training runs and the default lesson with a plain implementation of
+the paper.
 """
 
 from __future__ import annotations

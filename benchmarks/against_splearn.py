@@ -1,5 +1,5 @@
 """Compare Hankel estimation, spectral learning and weights with scikit-splearn's, after checking
-that results are equal.
+that the results are equal.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def learning(
 ) -> list[Comparison]:
     """Time SP from the strings to the model, and then the weights of many words.
 
-    `dense`: whether scikit-splearn's dense matrices, of |P| × |S| × |Σ| numbers, fit into memory;
-    then they are its fastest.
+    `dense`: whether scikit-splearn's dense matrices, of |P| × |S| × |Σ| numbers, fit in memory; if
+    they do, they are its fastest.
     """
     hankel = work.counted(work.sample())
     learned = fit(hankel, learner="SP", rank=work.rank)

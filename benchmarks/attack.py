@@ -4,9 +4,10 @@
 between rounds in which they work undisturbed and rounds in which a second process attacks: it opens
 sessions, joins the class by its code and hands things in, fills the queue, uploads files that no
 widget asked for, searches the history for a thousand words, and follows malformed links. Every
-browser of the attack is a new one. Printed are the members' times in both kinds of rounds, what was
-refused to them, and how many acknowledged answers are missing in the database. The attacking
-process uses the same cores, although it would be another machine; `--nice` lowers its priority.
+browser of the attack is a new one. It prints the members' times in both kinds of rounds, what they
+were refused, and how many acknowledged answers are missing in the database. The attacking process
+uses the same cores, although in reality it would run on another machine; `--nice` lowers its
+priority.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ async def watch(measured: Measured, address: str, mine: str) -> None:
 
 
 async def whole(home: Path, options: argparse.Namespace) -> tuple[Measured, Counter[str]]:
-    """Run all rounds; returns what the members saw, and what the attack has done."""
+    """Run all rounds; return what the members saw, and what the attack did."""
     done: Counter[str] = Counter()
     with serving(home) as server:
         measured = Measured()
@@ -185,7 +186,7 @@ async def whole(home: Path, options: argparse.Namespace) -> tuple[Measured, Coun
 
 
 async def _teacher_locks(measured: Measured, address: str, teacher: str) -> None:
-    """Lock joining, and see that a new browser can't join any more."""
+    """Lock joining, and check that a new browser can no longer join."""
     async with Session(address, measured.seen, {"class": measured.code}, teacher) as session:
         await session.visit("classroom")
         await session.press("class.lock")
@@ -222,7 +223,7 @@ def _counts(output: str) -> dict[str, int]:
 
 
 async def attack(address: str, code: str, at_once: int) -> None:
-    """Attack until this process is ended; every second, print what has been done so far."""
+    """Attack until this process is ended; every second, print the counts so far."""
     done: Counter[str] = Counter()
     asyncio.get_running_loop().add_signal_handler(
         15, lambda: (print(_line(done), flush=True), os._exit(0))
@@ -239,7 +240,7 @@ def _line(done: Counter[str]) -> str:
 
 
 async def _attacker(address: str, code: str, kind: str, done: Counter[str]) -> None:
-    """Come again and again as a new browser; count what the server has answered."""
+    """Come again and again as a new browser; count the server's answers."""
     while True:
         try:
             async with asyncio.timeout(JOIN_TIMEOUT):

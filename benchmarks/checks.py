@@ -11,7 +11,7 @@ from nlwfa_core.strings.words import FloatArray
 
 
 class Different(Exception):
-    """Is raised if our results and an opponent's are not equal."""
+    """Raised if our results and an opponent's are not equal."""
 
 
 def equal_arrays(what: str, ours: FloatArray, theirs: FloatArray, tolerance: float) -> float:

@@ -69,7 +69,9 @@ class Class:
 
 
 def cookie() -> str:
-    """Return a cookie as Streamlit gives one to each browser, by which the lab knows it again."""
+    """Return a cookie like the one that Streamlit gives each browser, by which the lab recognises
+    it.
+    """
     return f"_streamlit_xsrf=2|{secrets.token_hex(4)}|{secrets.token_hex(16)}|1700000000"
 
 
@@ -152,9 +154,9 @@ async def learn(room: Class, number: int, think: float) -> None:
 
 
 async def _answer(room: Class, session: Session, student: int, task: int) -> int:
-    """Answer a task rightly, unless it has been answered, and go to the next one.
+    """Answer a task correctly, unless it has been answered, and go to the next one.
 
-    Returns the number of that.
+    Returns the number of the next task.
     """
     name = f"exercise.{KIND.replace('-', '_')}_{task}"
     if f"{name}.check" in session.page.buttons:
@@ -182,7 +184,7 @@ async def whole(
     """Run the class. In the middle of the minutes after the moves, the server is killed and started
     again.
 
-    Returns the class and the seconds without one.
+    Returns the class and the seconds without a server.
     """
     with ExitStack() as servers:
         first = await asyncio.to_thread(servers.enter_context, serving(home))

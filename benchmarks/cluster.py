@@ -42,7 +42,7 @@ Rows = list[dict[str, str]]
 def swept(
     recipes: Mapping[str, Recipe], cluster: LocalCluster | None, kill: bool = False
 ) -> tuple[Rows, float]:
-    """Run a sweep, and return the rows of its table without their times, and its seconds.
+    """Run a sweep, and return the rows of its table without their times, and the seconds it took.
 
     If `kill` is true, a worker is killed after a quarter of the runs.
     """

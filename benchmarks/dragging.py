@@ -3,7 +3,7 @@
 `python -m benchmarks.dragging [--repeats 3]` (needs Debian's chromium and the packages of `make
 test`) prints a table. The cut is dragged through all ranks and back, at 1440 × 900. Only frames
 before which the pointer has moved count. A frame's time is that of its script, with the pointer's
-events and the layout that the script waits for; drawing to the screen comes on top.
+events and the layout that the script waits for; drawing to the screen is not included.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def drag(browser: Browser, page: Page) -> list[float]:
 
 
 def frames(events: list[dict[str, Any]]) -> list[float]:
-    """The times of those frames before which the pointer has moved: in others something travels."""
+    """The times of those frames before which the pointer has moved: in the others, something is
+    still moving.
+    """
     times = []
     handlers = []
     for event in sorted((event for event in events if event["ph"] == "X"), key=lambda e: e["ts"]):

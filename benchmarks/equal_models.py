@@ -1,12 +1,12 @@
-"""How often a comparison names one of two equally good models, and how often its intervals hold the
-truth.
+"""Measure how often a comparison names a winner among two equally good models, and how often its
+intervals contain the truth.
 
 `python -m benchmarks.equal_models` draws 5,000 test sets of 30, 100 and 250 strings for each design
 and compares its two models, as `nlwfa compare` does, by WER and by bits per symbol. The models of a
-design are equally good over all strings of its source, so whoever is said to be ahead at p < 0.05
-is said so wrongly: this should happen 5 times in 100. It also counts how often the 95 % intervals
-hold the true score of the first model, and the true difference, which is 0. `--quick` draws 200
-test sets of each.
+design are equally good over all strings of its source, so a verdict that one is ahead at p < 0.05
+is wrong: this should happen 5 times in 100. It also counts how often the 95 % intervals contain the
+true score of the first model, and the true difference, which is 0. `--quick` draws 200 test sets of
+each.
 
 All test sets of a block have the same resamples, which do not depend on the strings: one matrix
 serves all.
@@ -49,7 +49,7 @@ BLOCK = 250  # test sets with the same resamples
 class Design:
     """A source of strings, and two models that are equally good at predicting them.
 
-    `fields` are the scores in which they are equal over all strings, and not on each string.
+    `fields` are the scores in which they are equal over all strings, though not on each string.
     """
 
     name: str
@@ -155,14 +155,14 @@ def designs() -> Iterator[Design]:
 
 @dataclass(frozen=True)
 class Rates:
-    """What was counted of one score on many test sets, as shares.
+    """Shares of many test sets, for one score.
 
     Attributes
     ----------
     ahead : float
-        Test sets on which one of the models is said to be ahead: wrongly.
+        Test sets on which one of the models is wrongly said to be ahead.
     difference_held, score_held : float
-        Test sets whose interval holds the true difference, 0, and the true score of the first
+        Test sets whose interval contains the true difference, 0, and the true score of the first
         model.
     """
 

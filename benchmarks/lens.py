@@ -2,8 +2,8 @@
 H]`.
 
 A real browser opens the Hankel page of Dyck strings, and the sizes of all websocket frames and
-response bodies are added. The lab's scripts and fonts (/static, the same for every page and cached
-by browsers) are counted separately.
+response bodies are added up. The lab's scripts and fonts (/static, the same for every page and
+cached by browsers) are counted separately.
 """
 
 from __future__ import annotations

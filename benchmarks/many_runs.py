@@ -2,9 +2,9 @@
 runs.
 
 `python -m benchmarks.many_runs [--repeats 9]` (needs the packages of `make test`) prints a table.
-The runs are real but small: two learners, ten ranks and ten seeds on 500 strings. Seconds are the
-processor's, so other work on the machine hardly changes them; a simulated browser reads the pages
-and is included.
+The runs are real but small: two learners, ten ranks and ten seeds on 500 strings. Times are
+processor time, so other work on the machine hardly affects them; they include the simulated browser
+that reads the pages.
 """
 
 from __future__ import annotations

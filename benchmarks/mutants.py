@@ -13,23 +13,22 @@ checks. Four commands work on one folder (`--folder`):
   runs for each mutant at most 150 of the tests that cover its statement, the nearest and quickest
   first. Then it puts all survivors into one copy and runs all tests that cover any of them; those
   that fail are run again with each survivor alone. `results.json` has the results; an interrupted
-  run goes on where it stopped.
-- `report` writes `report.md`: the share of killed mutants with its 95 % interval (Wilson), and
-  the survivors. `verdicts.json`, which a reader of the survivors may write, says of each why it
-  survives: `{"12": ["performance only", "the cache is only smaller"]}`.
+  run continues where it stopped.
+- `report` writes `report.md`: the share of killed mutants with its 95 % interval (Wilson), and the
+  survivors. `verdicts.json`, which a reader of the survivors may write, states why each survives:
+  `{"12": ["performance only", "the cache is only smaller"]}`.
 
 The operators are those of Cosmic Ray (https://cosmic-ray.readthedocs.io) that take no arguments;
-its `VariableReplacer` and `VariableInserter` need names, and make random changes. All other
-mutants have the same chance. No mutants are: changes of annotations, type aliases and
+its `VariableReplacer` and `VariableInserter` need names, and make random changes. All other mutants
+have the same chance. Not counted as mutants are: changes of annotations, type aliases and
 `TYPE_CHECKING` blocks; code that does not compile, or not without a warning, or compiles to the
 same syntax tree; and the removal of the decorators in `WITHOUT_EFFECT`, which change nothing or
 only speed.
 
-Coverage does not see processes that tests start. Tests of `jobs` and `history` start many, so
-that all tests in the folders of these packages count as covering them. A line that is executed
-when its module is imported is covered by all tests that execute any function of the module, or
-import it. A test that takes longer than 60 s and ten times the time it took in `cover` has
-failed.
+Coverage does not see processes that tests start. Tests of `jobs` and `history` start many, so all
+tests in the folders of these packages count as covering them. A line that is executed when its
+module is imported is covered by all tests that execute any function of the module, or import it. A
+test that takes longer than 60 s and ten times the time it took in `cover` has failed.
 
 The project does not depend on the tools. Install them into a folder of their own, and start with
 that folder on the path:

@@ -225,7 +225,7 @@ def no_effect_message(
     needs: Mapping[str, Sequence[Any]],
     between: str = ", ",
 ) -> str:
-    """Write the message of `NoEffect`.
+    """Write the message of `NoEffect`, with the text `between` between fields.
 
     >>> no_effect_message("--ridge", {"--learner": "fac.non"}, {"--learner": ["SP"]})
     '--ridge has no effect with --learner fac.non; it needs --learner SP'
@@ -434,8 +434,7 @@ class Record(BaseModel):
 
     @classmethod
     def class_of(cls, content: Mapping[str, Any]) -> type[Record]:
-        """Return the class of the record that JSON describes: this class, or one derived from it.
-        """
+        """Return the class of the record that JSON describes: this one or one derived from it."""
         return cls
 
 

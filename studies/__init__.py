@@ -1,6 +1,6 @@
-"""Studies with the library, for those who have a checkout: none of them is installed with it.
+"""Studies with the library. They need a checkout, because they are not installed with it.
 
-- `reproduction`: the experiments of Li, Rabusseau and Precup (2018) again (`nlwfa reproduce`).
+- `reproduction`: repeats the experiments of Li, Rabusseau and Precup (2018) (`nlwfa reproduce`).
 - `competitions`: the problems of PAutomaC and SPiCe, with the scores reached here and
   published ones (`nlwfa compete`); `records` brings them to the lab.
 

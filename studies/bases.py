@@ -2,7 +2,7 @@
 
 `python -m studies.bases --data DIR` prints a row for each problem, statistic and size: the
 structural rank of the block with the most frequent prefixes and suffixes, and SP's word error rate
-with either basis. Test strings choose nothing.
+with each basis. Test strings are not used to choose anything.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SIZES = (50, 200, 1000)
 
 
 def problems(data: Path) -> Iterator[tuple[str, Sample, Sample]]:
-    """Yield titles, training strings and test strings of the problems that are there."""
+    """Yield titles, training strings and test strings of the problems that are available."""
     dyck = load_data(DataRecipe(num_strings=1000, num_test=1000))
     yield "Dyck, 1,000 strings", dyck.train, dyck.test.sample
     for number in (3, 24, 42):

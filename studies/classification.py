@@ -8,8 +8,8 @@ smallest and largest, on how many seeds it is ahead of SP, and processor seconds
 
 The sets are Tomita's seven languages; words of five languages, the names of countries and of
 languages in Babel's tables (`pip install babel`); and promoters of bacteria in the form of UCI's
-set: 57 bases, random but for TTGACA and TATAAT at about their usual places, each base of which is
-mutated with probability 0.2, against random ones.
+set: 57 bases, random except for TTGACA and TATAAT at about their usual places, each base of which
+is mutated with probability 0.2, against random ones.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def classifier(learner: str, train: Mapping[str, list[str]], rank: int) -> Class
     """Learn a classifier by the name of a learner, perhaps with a statistic or an objective, such
     as "SP:factor" and "both.non:likelihood", or of an n-gram such as "3-gram".
 
-    "truth" are the automata that Tomita's strings are drawn from.
+    "truth" means the automata that Tomita's strings are drawn from.
     """
     if learner == "truth":
         automata = {number: tomita_automaton(number) for number in LANGUAGES}

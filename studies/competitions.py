@@ -10,7 +10,7 @@ that was chosen.
 
 The files have the competitions' names: `N.pautomac.train`, `N.pautomac.test`,
 `N.pautomac_solution.txt`; `N.spice.train`, `N.spice.prefix.public`, `N.spice.target.public`. A
-table `published.csv` next to them, with a row for each problem, says what others reached.
+table `published.csv` next to them, with a row for each problem, lists the scores of others.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class Competition:
     apart : tuple of str
         Columns of figures from other test data.
     max_states : int
-        How many states a search may use if its budget does not say.
+        How many states a search may use if its budget sets no limit.
     other_models : tuple of str
-        Non-automata that may be chosen, too.
+        Models other than automata that may also be chosen.
     for_ranking : bool
         Whether models are chosen by how they rank the next symbols.
     """
@@ -176,7 +176,7 @@ class ProblemResult:
     budget : Budget
         Its `threads` is the number of threads that there were.
     kinds : dict
-        What `published.csv` says about the problem.
+        The description of the problem in `published.csv`.
     published : dict
         Column of `published.csv` -> the score of others.
     date, version, commit : str
@@ -203,9 +203,7 @@ class ProblemResult:
 
     @property
     def held_out(self) -> float | None:
-        """Return our NDCG5 on beginnings of held-out training strings, if the model was chosen by
-        that.
-        """
+        """Return our NDCG5 on prefixes of held-out training strings, if that chose the model."""
         number = self.search["ndcg5"]
         return number if isinstance(number, float) else None
 
@@ -320,7 +318,7 @@ def read_problem(
 ) -> tuple[Sample, Callable[[Model], float]]:
     """Read a problem: its training strings, and a function that scores a model.
 
-    Test data is read only when that is called.
+    Test data is read only when that function is called.
     """
     names = [folder / name.format(problem) for name in COMPETITIONS[competition].files]
     train = read_strings(names[0].read_bytes(), "pautomac")
@@ -361,8 +359,8 @@ def compete(
 ) -> tuple[ProblemResult, ...]:
     """Run a competition's problems one after the other, and write the page after each.
 
-    Each problem's result is a JSON file in a folder next to the page, with its name. Problems that
-    have one are not run again.
+    Each problem's result is a JSON file in a folder next to the page, which has the page's name.
+    Problems that have a result are not run again.
 
     Parameters
     ----------
@@ -377,7 +375,7 @@ def compete(
     problems : sequence of int, optional
         Their numbers; by default all that are in the folder.
     stop : threading.Event, optional
-        When it is set, the problem at hand ends without a result, and no other begins.
+        When it is set, the current problem ends without a result, and no other begins.
     report, log : callables
         As in `search.search`.
 

@@ -40,7 +40,8 @@ COLUMNS = (
 def nonlinear(data: Data, states: int, seed: int) -> Scores:
     """Train refined networks.
 
-    Validation strings stop each, and choose the weight decay and, for few strings, the start.
+    Validation strings decide when each stops, and choose the weight decay and, for few strings, the
+    start.
     """
     validation = data.validation.sample if data.validation else data.train
     tried: list[tuple[float, int, Scores]] = []

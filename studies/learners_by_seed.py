@@ -1,8 +1,8 @@
 """Compare SP with the three networks, trained to convergence, on Dyck strings, seed by seed.
 
-`python -m studies.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis
-1000] [--optimizer lbfgs] [--starts 1]` prints a line for each model, and then, for each rank and
-network, on how many seeds it is ahead of SP in each score. All count whole strings (statistic
+`python -m studies.learners_by_seed [--ranks 5 10 20] [--seeds 10] [--strings 20000] [--basis 1000]
+[--optimizer lbfgs] [--starts 1]` prints a line for each model, and then, for each rank and network,
+on how many seeds it is ahead of SP in each score. All learn from counts of whole strings (statistic
 "string"); nothing is refined. The score above the truth is the model's log₂ Pautomac score minus
 the true model's.
 """

@@ -1,10 +1,10 @@
 """Select a basis by matching prefixes with suffixes, so no row or column is idle (Quattoni,
 Carreras, Gallé 2017).
 
-Frequent prefixes and suffixes may share all that they say: if ten rows have their only non-zero
-entries in the same five columns, five of the rows add nothing to the rank, whatever the numbers in
-them are. The largest rank that a pattern of non-zero entries allows, its structural rank, is the
-size of a maximum matching in the bipartite graph that has an edge for each non-zero entry.
+Frequent prefixes and suffixes may be redundant: if ten rows have their only non-zero entries in the
+same five columns, five of the rows add nothing to the rank, whatever the numbers in them are. The
+largest rank that a pattern of non-zero entries allows, its structural rank, is the size of a
+maximum matching in the bipartite graph that has an edge for each non-zero entry.
 
 `bases` compares the models that learn from such a basis with those that learn from the most
 frequent prefixes and suffixes: at equal size they are no better (docs/method-notes.md).
@@ -40,12 +40,12 @@ def matching_basis(
     Among the CANDIDATES · max(num_prefixes, num_suffixes) most frequent ones, prefixes are taken in
     order of frequency if they can be matched with different suffixes together with those taken
     before, then suffixes likewise for these prefixes. The sets that can be matched are the
-    independent sets of a matroid, so no set of so many prefixes that can be matched is more
-    frequent in total (Edmonds and Fulkerson 1965). What the learners need is added: λ, the prefixes
-    of prefixes and, for the statistics "prefix" and "factor", single symbols as suffixes. If fewer
-    can be matched than are wanted, the most frequent others follow.
+    independent sets of a matroid, so no set of as many prefixes that can be matched is more
+    frequent in total (Edmonds and Fulkerson 1965). Then the words that the learners need are added:
+    λ, the prefixes of prefixes and, for the statistics "prefix" and "factor", single symbols as
+    suffixes. If fewer can be matched than are wanted, the most frequent others follow.
 
-    After x, y and z only a follows, so their rows allow no more than the rank 1.
+    Only a follows x, y and z, so their rows allow at most rank 1.
 
     >>> from nlwfa_core import select_basis
     >>> strings = {"xa": 3, "ya": 3, "za": 3, "wb": 1}
@@ -95,9 +95,9 @@ def matchable_rows(block: sparse.csr_array, number: int) -> list[int]:
     Parameters
     ----------
     block : sparse array, shape (m, n)
-        Only where it is not zero matters.
+        Only the places of its non-zero entries matter.
     number : int
-        How many rows to take at most.
+        The largest number of rows to take.
 
     Returns
     -------
@@ -162,5 +162,5 @@ def _with_prefixes(prefixes: Words, rows: list[int], number: int) -> list[int]:
 
 
 def _first(values: Iterable[int], number: int) -> list[int]:
-    """Return the first different values."""
+    """Return the first distinct values."""
     return list(dict.fromkeys(values))[:number]

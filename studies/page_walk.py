@@ -11,8 +11,8 @@ A *module* is a file of `nlwfa_core` or `pages`, or `app.py`. An *entry* is a ca
 of a function of another; code of libraries in between, such as Streamlit's caches, is looked
 through. Each entry has one return, so returns are not counted. A loop counts once: if a function is
 called again from the same place in the same activation of its caller, neither this call nor what it
-calls is counted. So the count is the way of a reader of the source, and does not depend on the
-data's size. What runs while a module is imported does not count.
+calls is counted. So the count is that of somebody who follows the source, and does not depend on
+the data's size. Code that runs while a module is imported does not count.
 
 A page draws several figures in a run. On the route to one of them, which begins with the first
 line of the page's file, the other figures are not drawn (`Route.other_figures`), and the page's
@@ -54,7 +54,7 @@ STRINGS = b"ab\nba\nabab\nb\n" * 50
 
 @dataclass(frozen=True)
 class Route:
-    """The ends of a walk, and what is left out of it.
+    """The ends of a walk, and the calls that are left out.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
-"""Ask whether SPiCe's public targets follow the training strings.
+"""Check whether SPiCe's public targets agree with the training strings.
 
 `python -m studies.spice_targets --data DIR [--problems 14,6]` prints, for each problem, NDCG5 of
-n-grams on beginnings of held-out training strings and on the public prefixes. Then come two
-rankings by the training strings' own frequencies, on the public prefixes with which at least
-`OFTEN` training strings begin: what followed most often, and what followed one symbol later.
+n-grams on prefixes of held-out training strings and on the public prefixes. Then come two rankings
+by the training strings' own frequencies, on the public prefixes with which at least `OFTEN`
+training strings begin: what followed most often, and what followed one symbol later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ORDERS = range(1, 8)
 
 
 def followers(train: Sample) -> dict[tuple[int, ...], Counter[int]]:
-    """Count what follows each beginning of the strings, −1 for the end."""
+    """Count what follows each prefix of the strings, −1 for the end."""
     counts: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     for word, count in zip(train.words, train.counts.tolist(), strict=True):
         for length in range(len(word) + 1):
@@ -37,7 +37,7 @@ def followers(train: Sample) -> dict[tuple[int, ...], Counter[int]]:
 
 
 def one_later(counts: dict[tuple[int, ...], Counter[int]], prefix: tuple[int, ...]) -> Counter[int]:
-    """Count what follows a prefix and any other symbol."""
+    """Count what follows a prefix and any one symbol after it."""
     later: Counter[int] = Counter()
     for symbol in counts[prefix]:
         if symbol != END:

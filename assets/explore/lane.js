@@ -31,7 +31,7 @@ const PLACES = {
     straight: "matrices that compress rows of H into states",
   },
   likelihood: {
-    bend: "how predictions are read",
+    bend: "how states predict",
     does: "a curve in the predictions",
     curved: "tanh between a state and what it predicts",
     straight: "a matrix between a state and what it predicts",

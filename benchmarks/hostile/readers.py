@@ -425,7 +425,7 @@ def _typed() -> Reader:
 
 
 def _upload() -> Reader:
-    """Read an upload as the Data page does: split it, or use the same file as test strings, too."""
+    """Read an upload as the Data page does: split it, or also use the same file as test strings."""
 
     def read(data: bytes) -> object:
         test = "1" * 64 if len(data) % 2 else ""

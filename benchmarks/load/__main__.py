@@ -2,7 +2,7 @@
 then more and more people.
 
 Starts a server on the loopback device, with a temporary folder, and writes docs/load.md. It takes
-some twenty minutes; `--quick` takes one, and writes nothing.
+about twenty minutes; `--quick` takes one, and writes nothing.
 """
 
 from __future__ import annotations

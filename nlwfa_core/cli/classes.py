@@ -29,7 +29,7 @@ def classes(
     ] = False,
     as_json: AsJson = False,
 ) -> Output:
-    """List the class sessions of a lab's folder, without names and answers, or delete some of them
+    """List the class sessions of a lab's folder, without names or answers, or delete some of them
     for good.
 
     The lab may be running.

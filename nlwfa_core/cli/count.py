@@ -41,7 +41,7 @@ def count(
     force: Force = False,
 ) -> Output:
     """Count the strings of a file, even one larger than the limit on files, and write a table of
-    strings and counts that all commands and the lab read.
+    strings and counts that all commands and the lab can read.
     """
     if force and out is None:
         raise RecipeError("--force has no effect without --out: there is no file to replace")

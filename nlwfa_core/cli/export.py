@@ -118,7 +118,9 @@ def import_model(
     ] = "log",
     force: Force = False,
 ) -> Output:
-    """Read an automaton that another program wrote, and save it as a model for all commands."""
+    """Read an automaton that another program wrote, and save it as a model that all commands can
+    use.
+    """
     from ..models.model_files import save
     from ..sources.exchange import (
         LABELS,
@@ -173,7 +175,7 @@ def import_model(
 def sample(
     model: Model,
     num_strings: Annotated[
-        int, typer.Option("-n", "--num-strings", help="How many strings.")
+        int, typer.Option("-n", "--num-strings", help="How many strings to draw.")
     ] = 100,
     seed: Seed = 0,
     max_length: Annotated[

@@ -18,7 +18,7 @@ from .terminal import Output
 
 generate = typer.Typer(help="Draw strings, and write them as a PAutomaC file.")
 
-Count = Annotated[int, typer.Option("-n", "--num-strings", help="How many strings.")]
+Count = Annotated[int, typer.Option("-n", "--num-strings", help="How many strings to draw.")]
 File = Annotated[Path, typer.Option("-o", "--out", help="The file to write.")]
 Solution = Annotated[
     Path | None,

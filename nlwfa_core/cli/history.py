@@ -38,7 +38,7 @@ def history(
         list[str] | None, typer.Option(help="Only runs with this tag; can be repeated.")
     ] = None,
     order: Annotated[
-        str, typer.Option(help="newest, or a score such as wer: the best first.")
+        str, typer.Option(help="newest, or a score such as wer, to list the best first.")
     ] = "newest",
     limit: Annotated[
         int | None,

@@ -94,9 +94,8 @@ def fit(
     validation: Annotated[
         Path | None,
         typer.Option(
-            help="Validation strings, which tell `--refine likelihood` and "
-            f"{', '.join(STRING_LEARNERS)} when to stop, and by which `--starts` and `--preset` "
-            f"choose: {STRINGS}"
+            help="Validation strings, by which `--refine likelihood` and "
+            f"{', '.join(STRING_LEARNERS)} stop, and `--starts` and `--preset` choose: {STRINGS}"
         ),
     ] = None,
     preset: Annotated[
@@ -113,8 +112,8 @@ def fit(
     minutes: Annotated[
         float | None,
         typer.Option(
-            help=f"Minutes that a preset may use, by default {MINUTES:g}; it takes fewer if more "
-            "don't help."
+            help=f"Minutes that a preset may use, by default {MINUTES:g}; it stops earlier if more "
+            "time does not help."
         ),
     ] = None,
     with_ngrams: Annotated[

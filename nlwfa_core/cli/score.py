@@ -85,7 +85,7 @@ TrueModel = Annotated[
         "JSON, or a PAutomaC model file."
     ),
 ]
-Floor = Annotated[float, typer.Option(help="Raise normalised outputs below this number to it.")]
+Floor = Annotated[float, typer.Option(help="Normalised outputs below this are raised to it.")]
 Unseen = Annotated[
     Literal["zero", "skip"],
     typer.Option(

@@ -1,7 +1,7 @@
-"""The lab's displays, without Streamlit: the pages import this package for everything that is seen
-and is not a widget. What a component of the browser draws (`lens`, `walk`, `panels`, `explore`,
-`autoencoder`, `story`) is only prepared here: the drawing, and what follows a pointer or a choice
-at once, are in `assets`, in the folder of that name (`network`, for the auto-encoder).
+"""The lab's displays, without Streamlit: the pages import this package for everything visible that
+is not a widget. For the browser's components (`lens`, `walk`, `panels`, `explore`, `autoencoder`,
+`story`) it only prepares data: the drawing, and immediate responses to a pointer or a choice, are
+in `assets`, in the folder of that name (`network` for the auto-encoder).
 
 - `palette`: the colours, dashes and markers of models.
 - `string_labels`: labels and counts of strings.
@@ -28,6 +28,6 @@ at once, are in `assets`, in the folder of that name (`network`, for the auto-en
 - `addresses`: links that other people can open, with the machine's address and as a QR code.
 - `machine`: memory and disk, for the Status page.
 
-What is taken away is in `export`, what is taught in `teaching`; widgets and caches are in `pages`.
+Downloads are in `export`, teaching is in `teaching`, and widgets and caches are in `pages`.
 Learning and scoring are in the packages that this one imports.
 """

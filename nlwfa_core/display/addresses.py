@@ -50,7 +50,7 @@ def lan_address() -> str:
 
 
 def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
-    """Return a link that people at other machines can open, and a warning if there is none.
+    """Return a link that people on other machines can open, and a warning if there is none.
 
     `link`: the address as this machine's browser has it. `listens_on`: the address on which the
     server listens; "" for every interface. `lan`: the machine's name or address in its network; ""

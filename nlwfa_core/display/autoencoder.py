@@ -1,5 +1,5 @@
-"""Prepare the drawing of the auto-encoder: what each of its units computes from a row of H, and
-what is left of H after it.
+"""Prepare the drawing of the auto-encoder: what each of its units computes from a row of H, and how
+much of H its output retains.
 """
 
 from __future__ import annotations

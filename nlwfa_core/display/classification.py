@@ -17,7 +17,7 @@ LEVEL = 0.05  # from this p value on two classifiers are called level
 
 
 def accuracy_sentence(scores: Confusion) -> str:
-    """Write the accuracy, its interval, and what guessing reaches."""
+    """Write the accuracy, its interval, and the accuracy of guessing."""
     interval = scores.interval()
     low = format_share(interval.low)
     high = format_share(interval.high)

@@ -1,12 +1,12 @@
 """Prepare the picture of Explore: linear and nonlinear models of the same strings, one above the
 other, at every rank.
 
-The browser computes states, Ĥ and next symbols itself, so a change of the rank asks nothing of the
-server. It gets SP's model of the largest rank, whose leading blocks are the models of all smaller
-ranks, and all weights of each network and of each linear model that EM has trained; one model of SP
-of a still higher rank comes alone, when it is asked for.
-`models.js` in `assets/explore` computes with them, `material.js` makes of them what is drawn, and
-`lane.js`, `cut.js` and `explore.js` draw it. Scores come from here.
+The browser computes states, Ĥ and next symbols itself, so a change of the rank needs no request to
+the server. It gets SP's model of the largest rank, whose leading blocks are the models of all
+smaller ranks, and all weights of each network and of each linear model that EM has trained; a model
+of SP of a still higher rank is sent alone, on request. `models.js` in `assets/explore` computes
+with them, `material.js` turns them into what is drawn, and `lane.js`, `cut.js` and `explore.js`
+draw it. Scores come from here.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         - "symbols", "separator": the alphabet; "unknown": the number of the symbol that stands for
           others, or −1; "inTokens": whether words are always split at white space
         - "total", "tests": how many training and test strings there are; "counted": the same in
-          words; "few": that the test strings are too few for a verdict, or ""
+          words; "few": a note that there are too few test strings for a verdict, or ""
         - "strings": the most frequent training strings, [word, count]; "tested", the same of the
           test strings, and "distinctTests", how many different ones there are
         - "prefixes", "suffixes": the words of the rows and columns that are shown
@@ -145,8 +145,10 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
           each rank from 1; "most", the highest rank of `further_payload`
         - "costs": objective -> learner -> about how many seconds the training of one rank up to 4
           takes, and that of a higher rank; without networks that would not be drawn
-        - "grown": the highest rank of networks by likelihood that go on from one with a state less
-        - "otherSeeds": with how many further seeds a network is trained, to see whether they agree
+        - "grown": the highest rank of networks by likelihood that start from one with one state
+          less
+        - "otherSeeds": the number of further seeds with which a network is trained, to see whether
+          they agree
         - "truth": what is known about the strings, see `_truth`
         - "ngram": the name and the scores of an n-gram of the training strings
         - "ladder": strings that go deeper and deeper, see `_ladder`
@@ -227,7 +229,7 @@ def seeds_payload(
     results: Mapping[str, Mapping[int, Sequence[Result]]],
 ) -> dict[str, dict[str, list[list[float | str | None]]]]:
     """Return learner -> rank, as text -> the scores of finished runs that differ from those of
-    `trained_payload` in the seed alone; see `explore_payload`.
+    `trained_payload` only in the seed; see `explore_payload`.
     """
     return {
         learner: {
@@ -246,7 +248,7 @@ def influences_of_runs(
     -------
     dict
         Learner -> rank -> array (3, num_distinct), see `metrics.influences.influences`; a rank is
-        left out if its scores are of other strings than the test's, as Pautomac's are.
+        left out if its scores are for strings other than the test strings, as PAutomaC's are.
     """
     return {
         learner: _influences({rank: result.model for rank, result in by_rank.items()}, test)
@@ -318,7 +320,7 @@ def _rounded(margins: FloatArray) -> list[float | None]:
 
 
 def preview_payload(fields: Any, num_symbols: int) -> dict[str, Any] | None:
-    """Make the payload (`network_payload`) of a network whose training goes on, from the JSON of
+    """Make the payload (`network_payload`) of a network that is still in training, from the JSON of
     `jobs.job.JobStatus.preview`.
 
     None if this is not the JSON of a network over `num_symbols` symbols that has finite weights and
@@ -341,9 +343,9 @@ def _costs(train: Sample, hankel: HankelMatrix) -> dict[str, Any]:
     without a Gauss–Newton matrix, from how much they compute; for training from the matrix by the
     default optimisers, from its size and the number of symbols.
 
-    The laws are those of rough fits to what Dyck words, Tomita's languages, verbs and samples of
-    automata took on one processor core, with 60 to 2,000 strings: by likelihood they are right
-    within a factor of 2, from the matrix within a factor of 4.
+    The formulas are rough fits to the times for Dyck words, Tomita's languages, verbs and samples
+    of automata on one processor core, with 60 to 2,000 strings: by likelihood they are right within
+    a factor of 2, from the matrix within a factor of 4.
     """
     prefixes = Trie.of(train.words, train.num_symbols).num_nodes
     network = 0.008 * (prefixes * (train.num_symbols + 1)) ** 0.6
@@ -380,8 +382,8 @@ def _tested(sample: Sample) -> list[list[Any]]:
 
 
 def _counted(data: Data) -> str:
-    """State how many strings there are for training, validation and test, and how many different
-    ones are learned from.
+    """State how many strings there are for training, validation and test, and how many distinct
+    strings are learned from.
     """
     train, validation, test = data.sizes
     held_out = f"{validation:,} for validation, " if validation else ""

@@ -179,14 +179,14 @@ def dot(
 
 
 def inks(dark: bool) -> tuple[str, str, str]:
-    """Return the colours of text, of what is behind it, and of lines, on a light or a dark page."""
+    """Return the colours of text, its background, and lines, on a light or a dark page."""
     if dark:
         return "#e6e9ee", "#11161d", ACCENT_IN_THE_DARK
     return "#1b2430", "#ffffff", ACCENT
 
 
 def without_rounding(values: FloatArray) -> FloatArray:
-    """Set initial or final weights to 0 that are only rounding errors."""
+    """Set to 0 the initial or final weights that are only rounding errors."""
     sizes = np.abs(values)
     return np.where(sizes > RELATIVE_ERROR * sizes.max(initial=0.0), values, 0.0)
 
@@ -201,7 +201,7 @@ def quoted(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Write line breaks and other characters that can't be seen as Python does.
+    """Write line breaks and other invisible characters as Python does.
 
     >>> visible("a\\nb")
     'a\\\\nb'

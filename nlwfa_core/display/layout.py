@@ -7,7 +7,7 @@ one open, two open, and so on. If α₀ is nowhere 0, all states share one colum
 circle instead.
 
 Lengths are in pixels of a drawing with its origin at the upper left. A label is placed where it
-lies on no other label, no state and no curve; if there is no such place, it is drawn only while the
+overlaps no other label, state or curve; if there is no such place, it is drawn only while the
 pointer is on its arrow.
 """
 
@@ -64,7 +64,7 @@ class Arrow:
     label : point
         Centre of the label.
     has_room : bool
-        Whether the label lies on nothing else.
+        Whether the label overlaps nothing else.
     """
 
     source: int
@@ -118,7 +118,7 @@ def layered(
 ) -> Layout:
     """Place states in their columns, and an arrow with a label for each pair of states in `labels`.
 
-    States of a column stand below each other, in an order that keeps arrows to the column before
+    States of a column stand one below the other, in an order that keeps arrows to the column before
     short. If there are more than two states and only one column, they are placed on a circle.
 
     `columns`: one for each state; 0 is at the left. `labels`: (source, target) -> the lines of the
@@ -305,8 +305,8 @@ def _point(curve: FloatArray, at: float | FloatArray) -> FloatArray:
 
 
 def _stepped(curve: FloatArray) -> FloatArray:
-    """Compute points of a curve that are at most STEP apart: what crosses a box more than 2.5 from
-    its edges has one of them inside.
+    """Compute points of a curve that are at most STEP apart: a curve that enters a box by more than
+    2.5 has one of them inside it.
     """
     fastest = 3 * float(np.hypot(*np.diff(curve, axis=0).T).max())
     return _point(curve, np.linspace(0.0, 1.0, 2 + int(fastest / STEP)))
@@ -357,7 +357,7 @@ def _points(points: FloatArray) -> tuple[Point, ...]:
 def _label_positions(
     places: Sequence[Point], curves: Sequence[FloatArray], lines: Sequence[Sequence[str]]
 ) -> list[tuple[FloatArray, bool]]:
-    """Choose the centre of each label, and say whether it lies on nothing else."""
+    """Choose the centre of each label, and report whether it overlaps nothing else."""
     points = np.concatenate([np.empty((0, 2)), *map(_stepped, curves)])
     below = RADIUS + 4 + CAPTION_HEIGHT
     taken = [_box(np.array(place), 2 * RADIUS + 4, 2 * RADIUS + 4) for place in places]

@@ -4,8 +4,8 @@ singular values as bars.
 "The lens" is the component on the Hankel page that shows the matrix (`assets/lens/lens.js`); a
 payload is the JSON sent to it. This module first computes approximations of the matrix (its
 truncated SVD, or the strings' weights under a model) and their residuals, then the payloads of the
-lens and of the bars. Each picture is sent once with all its data, so hovering and moving the rank
-make no request.
+lens and of the bars. Each picture is sent once with all its data, so neither hovering nor changing
+the rank needs a request.
 
 A pixel of the picture is a level, not a colour, so the page's theme decides how it looks: 0 is
 blank, 1 … 127 stand for log₁₀ of a positive entry, 129 … 255 for log₁₀ of a negative entry's
@@ -104,9 +104,7 @@ class MatrixChoice:
         return hankel.block if self.symbol < 0 else hankel.symbol_block(self.symbol)
 
     def weights(self, hankel: HankelMatrix) -> FloatArray | None:
-        """Return the weights of the block's rows, shape (num_prefixes,); None if all rows have the
-        same.
-        """
+        """Return the weights of the block's rows, shape (num_prefixes,); None if all are equal."""
         if hankel.row_weights is None:
             return None
         rows = hankel.shifted[:, self.symbol] if self.symbol >= 0 else slice(hankel.num_prefixes)
@@ -150,7 +148,7 @@ def relative_error(
     """Compute ‖H − Ĥ‖ / ‖H‖ (Frobenius norm) from `rest` = H − Ĥ; nan if H is 0.
 
     `block` and `rest` (num_rows, num_columns). `weights` (num_rows,): the weights of the rows, as
-    the decomposition of H has them; without these, all have the same.
+    in the decomposition of H; without them, all rows have the same weight.
     """
     block = weighted_rows(block, weights)
     whole = float((block.data**2).sum())

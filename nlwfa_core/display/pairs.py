@@ -189,8 +189,8 @@ def lead_sentence(
 def lead_over(
     model: StringScores, reference: StringScores, names: tuple[str, str], field: str
 ) -> str:
-    """Write the `lead_sentence` of two models; empty if the test strings do not give both the
-    score.
+    """Write the `lead_sentence` of two models; empty unless both have the score on the test
+    strings.
 
     Raises RecipeError if the two models were scored on different test strings.
     """
@@ -203,7 +203,7 @@ def lead_over(
 
 def is_level(first: StringScores, second: StringScores, field: str) -> bool:
     """Return whether the test strings leave open which of two models has the better score; False
-    if they do not give both the score.
+    unless both have that score.
 
     Raises RecipeError if the two models were scored on different test strings.
     """

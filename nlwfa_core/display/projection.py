@@ -1,7 +1,7 @@
 """Prepare states for figures: principal components, the colours of prefixes, and two models' states
 in one coordinate system.
 
-A colour can show what a model predicts after a prefix. `figures.states` draws the points.
+A colour can show what a model predicts after a prefix. `figures.state_points` draws the points.
 
 Sources: Procrustes analysis, Gower 1975; the residual is the disparity of
 `scipy.spatial.procrustes`.

@@ -34,8 +34,8 @@ def options(recipe: Recipe) -> Mapping[str, str]:
 
 
 def differing(recipes: Sequence[Recipe]) -> list[str]:
-    """List the labels of the options that differ between recipes; recipes in which an option has no
-    effect do not count for it.
+    """List the labels of the options that differ between recipes; for each option, recipes in which
+    it has no effect are ignored.
     """
     if not recipes:
         return []

@@ -3,7 +3,7 @@ strings, perplexities.
 
 `metrics.tables` defines what a table is, and writes it as LaTeX, Markdown, CSV or JSON; titles and
 units of scores come from `metrics.score_table.SCORES`, and diagnostics are written by
-`metrics.diagnostics`. Tables of runs are in `options` and `history`.
+`metrics.diagnostics`. Tables of runs are in `recipe_differences` and `run_tables`.
 """
 
 from __future__ import annotations
@@ -351,8 +351,8 @@ def verdicts(
     is_level: Callable[[str, str], bool] | None = None,
     field: str = "wer",
 ) -> tuple[str, ...]:
-    """Write sentences about models that are beaten by WER: by a baseline, by an HMM or RNN, or,
-    nonlinear ones, by SP.
+    """Write sentences about models that are beaten in WER: by a baseline, by an HMM or RNN or, if
+    they are nonlinear, by SP.
 
     With too few test strings for an interval, a sentence states that instead.
 

@@ -164,9 +164,9 @@ def most_frequent(sample: Sample, number: int) -> Table:
 
 
 def shares_payload(sample: Sample, asked: str, is_over: bool) -> dict[str, Any] | None:
-    """Return the shares of the strings of a small sample, shorter ones first, as bars. That of the
-    string `asked` is missing until the question for it `is_over`. None if the sample has more than
-    `MOST_SHARES` different strings, or does not contain this one.
+    """Return the shares of the strings of a small sample, shorter ones first, as bars. The share of
+    the string `asked` is missing until the question about it `is_over`. None if the sample has more
+    than `MOST_SHARES` different strings, or does not contain this one.
     """
     texts = word_labels(sample.words, sample.alphabet)
     if len(texts) > MOST_SHARES or asked not in texts:
@@ -217,7 +217,7 @@ def word_to_follow(sample: Sample, length: int = 3) -> Word:
 
 def occurrences(sample: Sample, word: Word, statistic: str) -> int:
     """Count by a plain search how many strings equal a word, begin or end with it, or how often it
-    occurs, as the statistic says.
+    occurs, depending on the statistic.
 
     >>> sample = Sample.of(Words.of([(0, 1), (0, 0, 0)]), Alphabet(("a", "b")))
     >>> [

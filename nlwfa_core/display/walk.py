@@ -1,5 +1,5 @@
 """Prepare the picture of a string that walks through an automaton: its graph, the state after each
-symbol, the weights of ever deeper strings.
+symbol, the weights of deeper and deeper strings.
 
 A linear model is drawn with its k states as they are, one drawing for each rank. A nonlinear model
 has no graph of its own, so the states of frequent prefixes are divided into groups by k-means
@@ -80,7 +80,7 @@ def open_brackets(word: Word) -> int:
 
 
 def ladder_words(data: Data) -> Words:
-    """Choose at most LADDER strings that ask for more and more states.
+    """Choose at most LADDER strings that require more and more states.
 
     These are [ᵈ]ᵈ with d = 1, 2, … if strings are made of brackets, and otherwise the most frequent
     training string of each of the smallest lengths.
@@ -615,8 +615,8 @@ def _step(graph: Graph, state: FloatArray, is_first: bool) -> dict[str, Any]:
 
 
 def word_payload(data: Data, word: Word) -> dict[str, Any]:
-    """Make what all walks of a word share: its symbols, its prefixes, and its true weight (None if
-    it is not known).
+    """Make the part of the payload that all walks of a word share: its symbols, its prefixes, and
+    its true weight (None if it is not known).
     """
     truth = None if data.true_model is None else float(data.true_model.weights(Words.of([word]))[0])
     return spelled(data.alphabet, word, truth)
@@ -633,7 +633,8 @@ def spelled(alphabet: Alphabet, word: Word, truth: float | None) -> dict[str, An
 
 
 def stage_payload(data: Data) -> dict[str, Any]:
-    """Return what is the same in the drawings of all models, as values that JSON can hold.
+    """Return the parts of the payload that the drawings of all models share, as values that JSON
+    can hold.
 
     `ladder`: the strings whose weights are compared, with what they are compared with; `keys`: the
     symbols, if each can have a button (at most `MAX_KEYS` symbols of one character); `colours`.

@@ -2,13 +2,13 @@
 
 A model of the strings of each label gives the probability of a string x under that label, P(x | y);
 with the share of each label, P(y | x) is P(x | y) P(y), divided by its sum over the labels. Nothing
-in training looks at the other labels: what is compared is models of strings, linear and nonlinear
-alike (Li, Rabusseau, Precup 2018, §6, name classification as what comes next).
+in training looks at the other labels: the comparison is between models of strings, linear and
+nonlinear alike (Li, Rabusseau, Precup 2018, §6, name classification as a next step).
 
 P(x | y) is the product of the model's probabilities of next symbols, |scores| divided by their sum,
 each raised to `floor` and divided by the sum again, as in `metrics.evaluate`. So one surprising
-symbol costs a label 20 bits and does not rule it out, and after a prefix that a model rules out all
-symbols are equally likely; with `floor=0`, one impossible symbol rules the label out.
+symbol costs a label 20 bits and does not rule it out, and after a prefix that a model rules out,
+all symbols are equally likely; with `floor=0`, one impossible symbol rules the label out.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class Classifier:
 
     @check_types
     def score(self, strings: Mapping[str, SampleLike]) -> Confusion:
-        """Count how often strings with known labels get which label.
+        """Count how often strings of each label get each label.
 
         `strings`: the strings of each label; labels without strings may be left out.
 
@@ -222,7 +222,7 @@ class Classifier:
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """The counts of strings by their label and the label that they got.
+    """The counts of strings by their own label and the label assigned to them.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class Confusion:
         return int(self.counts.sum(axis=1).max()) / self.num_strings
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Compute the accuracy with Wilson's score interval (Wilson 1927): strings are taken for
+        """Compute the accuracy with Wilson's score interval (Wilson 1927): strings are treated as
         independent draws.
         """
         share = self.accuracy

@@ -281,7 +281,7 @@ def file_test_set(
 
 
 def reading_alone(field: str, data: bytes, format: str | Reading = "auto") -> str:
-    """Describe how an uploaded file would be read, if it were the only one.
+    """Describe how an uploaded file would be read if it were the only one.
 
     `field`: the recipe's field for this file: "upload", "upload_test", "upload_solution",
     "upload_model", "upload_prefixes" or "upload_targets". `format`: how strings are read, as in
@@ -302,8 +302,8 @@ def reading_alone(field: str, data: bytes, format: str | Reading = "auto") -> st
 
 
 def tests_on_training_strings(recipe: DataRecipe) -> bool:
-    """Return whether the test file is the training file, which users choose for samples that are
-    too small to split.
+    """Return whether the test file is the training file, a choice that users make for samples that
+    are too small to split.
     """
     return recipe.source == "upload" and bool(recipe.upload) and recipe.upload_test == recipe.upload
 
@@ -386,8 +386,8 @@ def blocks(windows: Words, alphabet: Alphabet, sizes: Sequence[int]) -> list[Sam
     """Make a sample of each of several blocks of consecutive windows, the first at the beginning,
     the others one after the other up to the end, with a window left out before each of them.
 
-    Windows that touch are not independent, and a model would be tested on what it has all but seen.
-    So they are not split at random.
+    Adjacent windows are not independent: after a random split, a model would be tested on strings
+    that it has all but seen.
 
     >>> windows = Words.of([(n,) for n in range(9)])
     >>> parts = blocks(windows, Alphabet.numbered(9), [4, 1, 2])

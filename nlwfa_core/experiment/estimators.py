@@ -249,7 +249,7 @@ class SpectralWFA(_StringEstimator):
 
 
 class NonlinearWFA(_StringEstimator):
-    """Networks over the Hankel matrix: NL-WFA (Li, Rabusseau, Precup 2018); or by likelihood,
+    """Networks trained on the Hankel matrix, NL-WFA (Li, Rabusseau, Precup 2018), or by likelihood,
     without a matrix.
 
     Parameters

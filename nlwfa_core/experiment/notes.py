@@ -54,10 +54,10 @@ def overlap_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str,
 
 
 def training_notes(recipes: Sequence[object]) -> tuple[str, ...]:
-    """State that two models were trained on different things; empty if they were not, or if it is
+    """State that two models were trained on different things; empty if they were not, or if this is
     not known.
 
-    `recipes`: of each model, the JSON of its recipe, or anything else.
+    `recipes`: the JSON of each model's recipe, or anything else.
 
     >>> training_notes([{"learning": {"learner": learner}} for learner in ("SP", "GRU")])
     ('A and B were trained in different ways: A on the Hankel matrix, B on the strings themselves. A difference in scores may be due to that.',)
@@ -100,8 +100,7 @@ def training_keys(train: Sample) -> str | None:
 
 
 def key_notes(keys: object, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Write `overlap_notes` by the `training_keys` of the training strings; empty without
-    keys.
+    """Write `overlap_notes` from the `training_keys` of the training strings; empty without keys.
 
     Two strings have the same key by chance in one of 4 billion cases.
 
@@ -172,8 +171,8 @@ def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tup
 
 
 def symbol_for_unknown_notes(strings: Sample, train: Sample) -> tuple[str, ...]:
-    """State what may be unexpected about the symbol for the unknown of `train`, which are some
-    strings in an alphabet that has one.
+    """State what may be unexpected about the symbol for the unknown in the alphabet of the strings
+    `train`.
     """
     unknown = train.alphabet.unknown
     if unknown is None:

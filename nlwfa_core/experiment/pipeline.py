@@ -28,8 +28,8 @@ from .results import Result
 
 
 def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
-    """Tell the user what training does instead of stopping by validation strings, if there are no
-    validation strings.
+    """Tell the user what training does instead of stopping by validation strings, if there are
+    none.
     """
     if data.validation is not None:
         return ()

@@ -6,8 +6,8 @@ its own part and the parts before it, so a change of rank, for example, changes 
 the Hankel matrix. A learner that needs no Hankel matrix has no part for it.
 
 Controls, command-line options and lessons use the fields under flat names (`FIELDS`), without the
-part: a field name that occurs in several parts, such as `seed`, has the part in front. A link has a
-recipe as a short text (`recipe_code`).
+part: a field name that occurs in several parts, such as `seed`, is preceded by the part. A link
+contains a recipe as a short text (`recipe_code`).
 """
 
 from __future__ import annotations
@@ -157,15 +157,15 @@ class DataRecipe(Record):
     num_strings: int = option(
         20_000,
         title="training strings",
-        help="Number of strings to draw, or the most to learn from.",
+        help="Number of strings to draw, or the largest number to learn from.",
         limit="generated_strings",
         ge=1,
     )
     num_validation: int = option(
         250,
         title="validation strings",
-        help="Number of strings to hold back for choices, such as a rank or an epoch, at most a "
-        "fifth of uploaded ones; with 0, these are also trained on.",
+        help="Number of strings to hold back for choosing, for example, a rank or an epoch, at "
+        "most a fifth of a file's strings; with 0, more of them are left for training.",
         limit="generated_strings",
         ge=0,
     )
@@ -202,7 +202,7 @@ class DataRecipe(Record):
     grammar: int = option(
         1,
         title="Tomita language",
-        help="Which of Tomita's languages.",
+        help="Number of the language in Tomita's list.",
         when={"source": ["tomita"]},
         ge=1,
         le=7,
@@ -210,7 +210,7 @@ class DataRecipe(Record):
     num_states: int = option(
         5,
         title="states of the source",
-        help="States of the random automaton.",
+        help="Number of states of the random automaton.",
         when={"source": RANDOM},
         ge=1,
         le=50,
@@ -218,7 +218,7 @@ class DataRecipe(Record):
     num_symbols: int = option(
         4,
         title="symbols of the source",
-        help="Symbols of its alphabet.",
+        help="Number of symbols in its alphabet.",
         when={"source": RANDOM},
         ge=1,
         le=100,
@@ -335,7 +335,7 @@ READING_FIELDS = {f"upload_{name}": name for name in options_of(Reading)}
 
 
 def reading_fields(reading: Reading) -> dict[str, Any]:
-    """Return the fields of a data recipe that say how strings are read, and have an effect.
+    """Return the fields of a data recipe that state how strings are read and that have an effect.
 
     >>> reading_fields(Reading("fasta"))
     {'upload_format': 'fasta', 'upload_encoding': 'utf-8', 'upload_window': 0}
@@ -618,7 +618,7 @@ def with_fields(
 
 
 def _adapted(record: AnyRecord, kept: Mapping[str, Any], changed: Mapping[str, Any]) -> AnyRecord:
-    """Return `type(record).adapted(kept, **changed)`, which often is the record itself."""
+    """Return `type(record).adapted(kept, **changed)`, which is often the record itself."""
     there = record.fields()
     if kept == record.changes() and all(
         name in there and type(value) is type(there[name]) and value == there[name]
@@ -643,7 +643,8 @@ def _by_part(fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def needs(recipe: Recipe, name: str) -> Mapping[str, Sequence[Any]]:
     """Return what would have to change in a recipe for a field to have an effect: the flat names of
-    other fields, one of which must have one of some values. Empty if the field has an effect.
+    other fields, one of which must have one of the values listed for it. Empty if the field has an
+    effect.
 
     >>> needs(Recipe(), "num_prefixes"), needs(Recipe(), "dropout")
     ({}, {'refine': ['likelihood']})

@@ -171,7 +171,7 @@ def load_result(directory: Path) -> Result:
 
 
 def first_error(error: ValidationError) -> str:
-    """State which field is wrong first, and why.
+    """Name the first field that is wrong, and state why.
 
     This is a function of its own because a frame that a traceback keeps must not hold the error of
     a nested recipe: the two would keep each other, and Python can't see such a cycle through

@@ -56,7 +56,7 @@ class Point(NamedTuple):
 
 
 class Grid(Record):
-    """A sweep: the runs of all combinations of the values in some lists. For an empty list, the
+    """A sweep: the runs of all combinations of the values in several lists. For an empty list, the
     base recipe's value is used.
 
     Strings are counted with boundary symbols if a learner needs them. Combinations that would give

@@ -128,7 +128,7 @@ class Reading(Record):
     label: ColumnName = option(
         "",
         title="label of the strings",
-        help="The label of the strings that are read; by default those of all labels.",
+        help="Read only the strings with this label; by default, those with any label.",
         when={"format": ("abbadingo",)},
     )
     window: int = option(

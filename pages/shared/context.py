@@ -225,7 +225,7 @@ class Context:
                 self.run_key,
                 self.string_scores,
                 self.reference_string_scores(name),
-                names=(self.recipe.title, name),
+                names=(self.recipe.title, f"the {name}"),
                 field=field,
             )
         except RecipeError:

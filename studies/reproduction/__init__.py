@@ -7,7 +7,7 @@ Modules in reading order:
 - `squared`: measures the error on squared functions, the only experiment without strings;
 - `prefixes`: computes word error rates on the prefixes of a competition, by each of four
   definitions;
-- `claims`: what the paper says about NL-WFA and SP, and whether the runs agree, by paired
+- `claims`: the paper's claims about NL-WFA and SP, and whether the runs agree with them, by paired
   differences between seeds;
 - `pages`: writes Markdown pages with tables and figures (longer explanations are in `reasons.md`).
 

@@ -82,7 +82,7 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class Difference:
-    """Holds by how much a model is ahead of another one, in a score of which lower is better.
+    """Holds by how much a model is ahead of another one, in a score for which lower is better.
 
     Attributes
     ----------

@@ -121,7 +121,7 @@ class Settings:
     Attributes
     ----------
     title, note : str
-        A name for pages, and a note on what the fields below do not say.
+        A name for pages, and a note on what the fields below do not cover.
     learners : tuple of str
         The learners to run. The refinement and the fields below apply only to those that learn from
         a Hankel matrix.
@@ -133,7 +133,7 @@ class Settings:
     refinement : dict
         Options of the third step, for learners that train networks.
     refines_linear : bool
-        Whether SP is refined as well.
+        Whether SP is also refined.
     steps : int, optional
         The number of gradient steps in the refinement, for any number of strings; its batch is then
         at most a quarter of the strings. By default, the epochs and the batch are those of
@@ -444,7 +444,7 @@ class Experiment:
     settings : dict
         Name -> settings.
     prefixes : Prefixes or None
-        Prefixes with targets, on which models are scored as well.
+        Prefixes with targets, on which models are also scored.
     epochs : (int, int)
         The epochs of the two steps, for squared functions.
     quick : bool

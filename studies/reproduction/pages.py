@@ -1142,7 +1142,7 @@ def comparable(planned: Iterable[Planned], measured: Sequence[Measured]) -> list
     done.
 
     Each seed has its own test strings, so means over different seeds can't be compared. If no seed
-    has all runs, those seeds are taken that all learners with any run have.
+    has all runs, the seeds that all learners with any run have in common are used.
     """
     seeds = whole_seeds(planned, measured)
     if not seeds and measured:

@@ -38,8 +38,8 @@ class PrefixScores:
         The rate over the symbols of the prefixes and the targets.
     whole : float
         The rate over the symbols of the prefixes and an end after each prefix, as if prefixes were
-        whole strings. This is the usual `wer`, but it is not what the prefixes are for, because
-        most strings did not end there.
+        whole strings. This is the usual `wer`, but the prefixes are not meant for it, because most
+        strings did not end there.
     """
 
     target: float

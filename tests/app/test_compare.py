@@ -314,7 +314,7 @@ def test_the_verdict_on_top_is_the_paired_difference_from_the_ngram():
     gap = paired_differences(model, ngram)["wer"]
     expected = {"first": "is ahead of", "second": "is behind", "level": "and"}[leader("wer", gap)]
     wer = f"{model.estimates['wer']:#.3g} against {ngram.estimates['wer']:#.3g}"
-    assert f"{chosen} {expected} 5-gram: WER on the test strings {wer} (" in verdict
+    assert f"{chosen} {expected} the 5-gram: WER on the test strings {wer} (" in verdict
 
 
 def test_aic_chooses_among_models_by_likelihood_and_names_the_others():

@@ -255,7 +255,7 @@ def test_the_nonlinear_lane_shows_how_its_network_was_trained(page: Page, lab: s
     assert lower(page).bounding_box() == before
     trained_by(page, "nonlinear", "by likelihood")
     expect(curve).to_contain_text("likelihood ")
-    page.get_by_role("switch", name="how predictions are read").click()
+    page.get_by_role("switch", name="how states predict").click()
     page.get_by_role("switch", name="how states step").click()
     expect(curve).to_be_hidden()  # nothing was trained
     page.get_by_role("switch", name="how states step").click()
@@ -334,7 +334,7 @@ def test_weights_of_a_string_that_is_typed_are_those_of_the_models(page: Page, l
 
 def test_the_switches_choose_the_learner_and_a_title_opens_its_page(page: Page, lab: str) -> None:
     visit(page, lab, rank=3)
-    page.get_by_role("switch", name="how predictions are read").click()
+    page.get_by_role("switch", name="how states predict").click()
     expect(page).to_have_url(re.compile("learner=tran.non"))
     page.get_by_role("switch", name="how states step").click()
     expect(verdict(page)).to_contain_text("matrices are right on [ⁿ]ⁿ to depth")

@@ -42,7 +42,7 @@ def layout(
     yaxis: Mapping[str, Any] = NO_MORE,
     **more: Any,
 ) -> dict[str, Any]:
-    """Make a figure's layout of its height in pixels, narrow margins, and any other settings.
+    """Make a figure's layout from its height in pixels, narrow margins, and any other settings.
 
     Axes write tiny and huge numbers with a power of ten, as the texts of the page do. A figure is
     made of its traces and its layout at once: Plotly takes ten times as long for updates.
@@ -57,8 +57,8 @@ def layout(
 
 
 def for_a_wall(figure: go.Figure, letters: int = 24) -> go.Figure:
-    """Enlarge a figure's letters, in pixels, and its height with them, for a projector. Changes the
-    figure and returns it.
+    """Enlarge a figure's letters, to a size in pixels, and its height with them, for a projector.
+    Changes the figure and returns it.
     """
     figure.update_layout(
         height=1.6 * (figure.layout.height or 400),

@@ -1,4 +1,4 @@
-"""Draw how often strings of each label got which label."""
+"""Draw how often strings of each label got each label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NONE = "none"  # the column of strings that no label's model allows
 
 
 def confusion_figure(scores: Confusion) -> go.Figure:
-    """Draw how often strings of each label got which label: rows are true labels."""
+    """Draw how often strings of each label got each label: rows are true labels."""
     counts = scores.counts
     columns = [*scores.labels, NONE] if counts[:, -1].any() else [*scores.labels]
     shown = counts[:, : len(columns)]

@@ -1,5 +1,5 @@
-"""Draw states as points along their principal components, if need be with the path of one string,
-or with another model's states.
+"""Draw states as points along their principal components, optionally with the path of one string or
+with another model's states.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def joined(terms: Sequence[str], separator: str, dots: str = r"\cdots") -> str:
 
 
 def aligned(lines: Sequence[str], max_lines: int) -> str:
-    """Write lines below each other, aligned at their "&".
+    """Write lines one below the other, aligned at their "&".
 
     If there are more than `max_lines`, those in the middle are omitted.
     """
@@ -164,7 +164,7 @@ def aligned(lines: Sequence[str], max_lines: int) -> str:
 
 
 def gathered(lines: Sequence[str]) -> str:
-    """Write formulas below each other, with a comma after each but the last."""
+    """Write formulas one below the other, with a comma after each but the last."""
     return (
         lines[0]
         if len(lines) == 1
