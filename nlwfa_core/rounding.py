@@ -194,7 +194,7 @@ def step_with_errors(states: FloatArray, A: FloatArray, magnitudes: FloatArray) 
     `states` (n, 2k): the states, and after them the bounds of the errors of their entries. `A` and
     `magnitudes` (k, k): A and |A|.
 
-    Returns an array (n, 2k).
+    Returns an array of shape (n, 2k).
 
     >>> state = np.array([[0.1, 0.2, -0.3, 0.0, 0.0, 0.0]])  # known to be exact
     >>> step_with_errors(state, np.ones((3, 3)), np.ones((3, 3))).tolist()

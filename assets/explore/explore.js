@@ -1074,7 +1074,7 @@ class Explore {
     const row = this.find(".enough");
     row.hidden = Boolean(this.scene) || !told.length;
     const near = state.score === SCORE.bits ? `${LEVEL_BITS} bits` : percent(LEVEL);
-    row.replaceChildren(`within ${near} of its own best: `, ...told.flatMap((item, n) => (n ? [", ", item] : [item])));
+    row.replaceChildren(`each within ${near} of its own best: `, ...told.flatMap((item, n) => (n ? [", ", item] : [item])));
     row.title = `For each model, the fewest states with a score within ${near} of its best over all ranks here`;
   }
 
@@ -1374,8 +1374,8 @@ class Explore {
       html(
         "p",
         (material.hasTruth ? "TV: total variation over the distinct test strings, from 0 (the truth) to 1 (nothing in common). " : "") +
-          "WER: word error rate. Bits: bits per symbol. WER and bits also count the end of a string. ±: how much other test " +
-          "strings may change a score (95%). Weight 0, below 0: how many test strings have such a weight.",
+          "WER: word error rate. Bits: bits per symbol. WER and bits also count the end of a string. ±: how far a score " +
+          "might move with other test strings (95%). Weight 0, below 0: how many test strings have such a weight.",
       ),
       list,
     ];

@@ -341,7 +341,7 @@ class Lane {
       this.captions[1].title = `${why}First two principal components: ${share} of the variance of the states`;
     } else {
       this.captions[1].textContent = lost ? `${lost} have no state left` : "A dot for each beginning";
-      this.captions[1].title = `${why}A dot is the state after a beginning`;
+      this.captions[1].title = `${why}Each dot is the state after one beginning`;
     }
     this.heat.setAttribute("aria-label", `${this.caption.textContent} (${this.isLower ? "nonlinear" : "linear"})`);
     this.dots.setAttribute("aria-label", `${this.captions[1].textContent} (${this.isLower ? "nonlinear" : "linear"})`);
@@ -354,7 +354,7 @@ class Lane {
     const { k } = lane.model;
     const best = material.bestError(k);
     const said =
-      `How far off the matrix is, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}: ` +
+      `How far off the matrix is, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}. ` +
       "Each cell of Ĥ is the weight that the model gives the cell's string.";
     return best === null ? said : `${said} For the best matrix of rank ${k}, from the SVD alone, the ratio is ${written(best)}.`;
   }

@@ -50,7 +50,7 @@ function verdictOf(asked) {
   const rightly = noun === "depth" ? `right on ${asked.nested} to depth` : "right on";
   const far = (reach) => (noun === "depth" ? farthest(reach, longest) : `${reach} of ${longest} strings`);
   if (learner === "SP") {
-    const reach = linear.reach ? `matrices are ${rightly} ${far(linear.reach)}` : "matrices are right on no string";
+    const reach = linear.reach ? `matrices are ${rightly} ${far(linear.reach)}` : "matrices are not right on any string";
     const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
     const head = isDistance && finite(linear.reach) ? reach : guess;
     return {
@@ -187,7 +187,7 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
   if (!finite(a) && !finite(b)) return `${start}neither model can be scored`;
   if (!finite(b)) return `${start}the nonlinear model failed`;
   if (!finite(a)) {
-    const holds = which === SCORE.bits ? "gives every test string a weight" : "can be scored";
+    const holds = which === SCORE.bits ? "gives every test string a weight above 0" : "can be scored";
     return `${start}only the nonlinear model ${holds}`;
   }
   if (isDistance && Math.min(linear.error, network.error) > HOLDS_NOTHING) return `${start}neither model comes near H`;

@@ -203,7 +203,7 @@ class Lens {
     if (level === 0) return floor ? `below ${powerOfTen(Math.round(Math.log10(floor)))}` : "0";
     const size = 10 ** (scale[0] + (((level & 127) - 1) / 126) * (scale[1] - scale[0]));
     const about = `≈ ${written(level > 128 ? -size : size, 1)}`;
-    return factors[0] * factors[1] > 1 ? `largest of its ${factors[0]} × ${factors[1]} block ${about}` : about;
+    return factors[0] * factors[1] > 1 ? `largest in its ${factors[0]} × ${factors[1]} block: ${about}` : about;
   }
 
   get labelsFrom() {

@@ -260,7 +260,7 @@ class Network {
     const [is, should] = writtenApart(outputs[this.row][worst], inputs[this.row][worst]);
     this.said.replaceChildren(
       "u = ", html("b", prefixes[this.row]), `: state (${shown})`,
-      nonlinear ? `; ${bent} of ${all} tanh units are where tanh bends (beyond ±${BENT})` : "",
+      nonlinear ? `; ${bent} of ${all} tanh units have values beyond ±${BENT}, where tanh bends` : "",
       ". Largest error at v = ", html("b", suffixes[worst]), is === should ? ": none, up to rounding." : `, ${is} instead of ${should}.`,
     );
   }

@@ -218,8 +218,8 @@ def _strings_csv(drawn: Drawn, alphabet: Alphabet) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     if alphabet.separator and LAMBDA in alphabet.symbols:
         raise RecipeError(
-            f"strings can't be written as text with the symbol {LAMBDA!r}, because {LAMBDA} "
-            "alone is the empty word"
+            f"strings can't be written as text if {LAMBDA!r} is one of their symbols, because "
+            f"{LAMBDA} alone is the empty string"
         )
     writer.writerow(("tokens" if alphabet.separator else "characters", "count"))
     writer.writerows(

@@ -182,9 +182,9 @@ def influence_table(
     """Tabulate what each model predicts after a prefix, and with what weight: one row for each
     model, and the last for the mixture.
 
-    Columns: model; its weight in the mixture; its share in what the mixture predicts after the
-    prefix; the symbol that it predicts as the likeliest next one, and how probable this is; and how
-    much it adds to the mixture's likeliest symbol.
+    Columns: model; its weight in the mixture; its share of the mixture's prediction after the
+    prefix; the next symbol that it finds likeliest; the probability that it gives this symbol; and
+    how much it adds to the probability of the mixture's likeliest symbol.
     """
     trie = Trie.of(Words.of([word]), mixture.num_symbols)
     node = trie.ends

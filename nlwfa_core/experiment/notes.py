@@ -171,9 +171,7 @@ def mapped_notes(strings: Sample, alphabet: Alphabet, role: str = "test") -> tup
 
 
 def symbol_for_unknown_notes(strings: Sample, train: Sample) -> tuple[str, ...]:
-    """State what may be unexpected about the symbol for the unknown in the alphabet of the strings
-    `train`.
-    """
+    """State what may be unexpected about the symbol that stands for unknown ones in `train`."""
     unknown = train.alphabet.unknown
     if unknown is None:
         return ()

@@ -135,7 +135,7 @@ def observed_transitions(hankel: HankelMatrix, num_cells: int = 1) -> npt.NDArra
     """Find the u and σ for which the rows of u and uσ both have at least `num_cells` observed
     cells.
 
-    Returns an array (num_prefixes, num_symbols).
+    Returns an array of shape (num_prefixes, num_symbols).
     """
     observed = np.diff(hankel.matrix.indptr) >= num_cells
     both: npt.NDArray[np.bool_] = observed[: hankel.num_prefixes, None] & observed[hankel.shifted]

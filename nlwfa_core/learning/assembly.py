@@ -43,7 +43,7 @@ def mapped_rows(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
     """Find the rows uσ that maps lead to: the columns of `shifted` for the strings' symbols, and
     for ⊣ if it has a map.
 
-    Returns an array (num_prefixes, num_maps).
+    Returns an array of shape (num_prefixes, num_maps).
     """
     num_symbols = hankel.num_symbols - hankel.num_marks
     return hankel.shifted[:, : num_symbols + reading_of(hankel).has_end_map]

@@ -140,7 +140,7 @@ def linear_transitions(
     `shifted` (num_prefixes, num_symbols): the number of the row of uσ. `observed` (num_prefixes,
     num_symbols): whether the pair of u and uσ counts in the sum.
 
-    Returns an array (num_symbols, rank, rank).
+    Returns an array of shape (num_symbols, rank, rank).
     """
     pairs = [np.flatnonzero(column) for column in observed.T]
     solved = [

@@ -182,7 +182,7 @@ def masses_by_length(model: Model, max_summed: int = MAX_SUMMED) -> FloatArray:
     """Sum the weights of all strings of length 0, of length 1, and so on, while the strings have at
     most `max_summed` symbols.
 
-    Returns an array (num_lengths,).
+    Returns an array of shape (num_lengths,).
     """
     words, numbers = _short_words(model.num_symbols, max_summed)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -49,7 +49,8 @@ def influences(model: StringScores) -> FloatArray:
 
 
 def margins(first: FloatArray, second: FloatArray, counts: IntArray) -> FloatArray:
-    """Compute how far the interval of each difference between two scores reaches on either side.
+    """Compute how far the interval of each difference between two scores extends on either
+    side of it.
 
     Parameters
     ----------

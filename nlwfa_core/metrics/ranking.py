@@ -326,7 +326,7 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
     """
     if ranking.ndim != 2 or len(ranking) != len(targets):
         raise RecipeError(
-            f"a ranking must have a row for each target, shape ({len(targets):,}, ranks); "
+            f"a ranking must have the shape ({len(targets):,}, ranks), with a row for each target; "
             f"got an array of shape {ranking.shape}"
         )
     if not len(targets):

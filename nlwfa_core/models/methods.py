@@ -69,8 +69,7 @@ class Methods:
         if END in alphabet.symbols:
             raise RecipeError(
                 f"the alphabet has a symbol {END!r}, and next() calls the end of a string "
-                f"{END!r} too; "
-                "rename it, or use next_scores"
+                f"{END!r} too; rename the symbol, or use next_scores"
             )
         trie = Trie.of(Words.of([as_word(prefix, alphabet)]), model.num_symbols)
         shares = next_distributions(scaled_next_scores(model, trie)[0][trie.ends])[0]

@@ -179,7 +179,7 @@ class Reading(ABC):
         one is ⊢. `num_symbols`: the number of symbols, not counting boundary symbols. `bounded`:
         whether the matrix counts strings with boundary symbols.
 
-        Returns an array (decoder_width, num_outputs).
+        Returns an array of shape (decoder_width, num_outputs).
         """
 
     # In LaTeX

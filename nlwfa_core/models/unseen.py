@@ -125,7 +125,7 @@ def _have_any(words: Words, is_meant: Mask) -> Mask:
 
 def check_some_known(words: Words, alphabet: Alphabet) -> None:
     """Raise RecipeError if words seem to belong to another model: if every word, except λ, has a
-    symbol that is not in an alphabet. The alphabet's symbols are the numbers below its length.
+    symbol that is not in `alphabet`, whose symbols are the numbers below its length.
 
     With a symbol for the unknown, words may have other symbols; then it is an error if they have no
     symbol of the alphabet at all.

@@ -39,8 +39,9 @@ def end_states(
     `initial` (num_states,): the state of λ. `magnitudes` (num_symbols, num_states, num_states):
     |A_σ|, for models whose steps are products with A_σ.
 
-    Returns an array (num_words, num_states), or None: None if `magnitudes` are given, and a state
-    may be 0 except for rounding errors: the first condition of the rule of `rounding` holds for it.
+    Returns an array of shape (num_words, num_states), or None: None if `magnitudes` are given, and
+    a state may be 0 except for rounding errors: the first condition of the rule of `rounding` holds
+    for it.
     That is rare, and this walk carries no error bounds, so the caller must decide.
     """
     check_symbols(words, num_symbols)

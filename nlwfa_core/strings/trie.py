@@ -398,7 +398,7 @@ class _Levels:
         `at` (n,): the node of the prefix of each word that is already in the tree. `symbols` (n,):
         the next symbol of each word.
 
-        Returns an array (n,): the node of each word's prefix with that symbol.
+        Returns an array of shape (n,): the node of each word's prefix with that symbol.
         """
         above, start = self.bounds[-2:]
         # All possible children of the level, ordered by node and symbol, as nodes are numbered.

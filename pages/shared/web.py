@@ -430,7 +430,7 @@ def greeting() -> str:
         "",
         f"    {scheme}://{host}{end}?{access.PARAMETER}={access.KEY}",
         "",
-        "  It shows all runs. Keep this address to yourself: others don't need the key.",
+        "  This address shows all runs. Keep it to yourself: others need no key to open the lab.",
     ]
     if everywhere and (lan := lan_address()):
         lines += ["  Others on your network open", "", f"    {scheme}://{lan}{end}"]

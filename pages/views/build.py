@@ -705,8 +705,8 @@ def asking(wfa: WFA) -> None:
             )
     st.caption(
         "A row that is a state has a node of its own in the hypothesis. A row that is one symbol "
-        "longer shows where the arrows lead: it is a sum of the rows of states. This is L* "
-        "(Angluin 1987), with weights in place of yes and no (Beimel et al. 2000)."
+        "longer shows where the arrows lead: it is a weighted sum of the states' rows. This is "
+        "L* (Angluin 1987), with weights in place of yes and no (Beimel et al. 2000)."
     )
 
 

@@ -251,7 +251,7 @@ def _upload_control(field: str, label: str, text: str) -> None:
             label,
             key=f"take_out.{field}",
             icon=":material/close:",
-            help="It is in use now",
+            help="The lab is using this file now",
             on_click=_take_out,
             args=(field,),
         )

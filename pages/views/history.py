@@ -700,7 +700,7 @@ def import_control(run_list: RunList) -> None:
         uploads.refusal(BUNDLE)
         st.caption(
             "Every file in it is checked before anything is saved, and nothing in it is ever "
-            "executed. A bundle doesn't contain anyone's own strings."
+            "executed. A bundle never contains strings that somebody uploaded or pasted."
         )
 
 

@@ -78,7 +78,7 @@ SCORE_TITLES = {
     "kl": f"{SCORE_OF['log2_pauto'].title} above the true model's",
     "relative_rmse": f"{SCORE_OF['rmse'].short_title} / that of zeros",
 }
-FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 raised to {FLOOR:g}"
+FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 replaced by {FLOOR:g}"
 BANDS = (
     f"Bands in figures are {CONFIDENCE:.0%} intervals (Student's t) for the mean over all "
     "seeds, not the spread of single seeds. A "
@@ -349,7 +349,7 @@ def curves_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
                     ),
                     *_behind_baselines(curves, references, x_title),
                 ]
-        title = f"{FIGURES[experiment.name].get(metric, '')}{SCORE_TITLES[metric]} by {x_title}"
+        title = f"{FIGURES[experiment.name].get(metric, '')}{SCORE_TITLES[metric]}, by {x_title}"
         file_name = f"{experiment.name}-{metric.replace('_', '-')}.svg"
         files[file_name] = _chart(
             panels, title, x_title, SCORE_TITLES[metric], log_x=True, log_y=metric == "kl"
@@ -518,7 +518,7 @@ number of ranks or sizes.
 
 For each seed, the network compared is the one of these settings with the best validation score (the same score that is compared);
 test scores play no part in the choice. The paper shows curves without numbers, so only its sentences can be checked. Its curves are finite, so
-weights of 0 are raised to {FLOOR:g} of the total before Pautomac scores are compared; otherwise SP's score would be ∞ wherever a
+weights of 0 are replaced by {FLOOR:g} of the total before Pautomac scores are compared; otherwise SP's score would be ∞ wherever a
 test string has weight 0. A positive difference means that the network is ahead."""  # noqa: E501
 
 

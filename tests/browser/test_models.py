@@ -467,7 +467,7 @@ BITS = [
     (1.0, 0.9, "the nonlinear model has 0.100 fewer bits per symbol"),
     (1.0, 1.05, "the linear model has 0.050 fewer bits per symbol"),
     (1.0, 1.01, "level: the curve buys nothing"),
-    ("∞", 1.0, "only the nonlinear model gives every test string a weight"),
+    ("∞", 1.0, "only the nonlinear model gives every test string a weight above 0"),
 ]
 
 
@@ -539,7 +539,7 @@ def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     last = verdict(script, lane(0.2, reach=8), None, learner="SP", rank=1)
     assert last["head"] == "With 1 state, matrices are right on [ⁿ]ⁿ to depth 8 or more"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
-    assert nothing["head"] == "With 1 state, matrices are right on no string"
+    assert nothing["head"] == "With 1 state, matrices are not right on any string"
     undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
     guessed = verdict(script, undrawn, None, learner="SP", rank=1)
     assert guessed["head"] == "With 1 state, matrices guess 50% of what follows"

@@ -432,7 +432,7 @@ class _Hierarchy:
 
     @property
     def network(self) -> Network:
-        """Return the network, of 64-bit numbers."""
+        """Return the network, with its weights as 64-bit numbers."""
         return self.deviations.with_vector(self.network_vector.astype(np.float64))
 
     def penalty(self, ridge: float) -> float:

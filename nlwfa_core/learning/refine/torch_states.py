@@ -44,7 +44,8 @@ class Rollout:
         `initial` (num_states,): the state of λ, the root. `step`: (states, shape (n, num_states),
         symbol) -> the states after that symbol, of the same shape.
 
-        Returns an array (num_nodes, num_states): the state of node i is in row `self.row[i]`.
+        Returns an array of shape (num_nodes, num_states): the state of node i is in row
+        `self.row[i]`.
         """
         level = initial[None]
         levels = [level]

@@ -109,7 +109,7 @@ def least_squares(states: FloatArray, targets: FloatArray, weights: FloatArray) 
     rank): the states t_σc that the maps should give. `weights` (num_symbols, num_classes): the
     weights w_σc.
 
-    Returns an array (num_symbols, rank, rank).
+    Returns an array of shape (num_symbols, rank, rank).
     """
     maps = np.zeros((len(targets), states.shape[1], targets.shape[2]))
     for symbol, (each, weight) in enumerate(zip(targets, weights, strict=True)):

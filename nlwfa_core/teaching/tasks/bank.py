@@ -207,7 +207,7 @@ def _kind(part: Section, topic: str) -> Kind:
     )
     try:
         if kind.task(0).question.key is None:
-            raise FormatError("a task's question needs a key, such as a line answer:", kind.line)
+            raise FormatError("a task's question needs a key, such as 'answer: 3'", kind.line)
     except FormatError:
         raise
     except RecipeError as error:
