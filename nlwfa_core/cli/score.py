@@ -250,7 +250,6 @@ def compare(
         differences,
         ahead,
         together=form not in ("csv", "json"),
-        num_resamples=num_resamples,
     )
     if form is not None:
         caption = f"{conventions(scores[0].num_strings)}; {meaning}"
@@ -318,7 +317,7 @@ def _with_counts(scores: StringScores, known: dict[str, Interval]) -> dict[str, 
 def _with_intervals(scores: StringScores, known: dict[str, Interval]) -> dict[str, Any]:
     """Make a JSON object for each score: its value, and the ends of its interval if it has one."""
     return {
-        field: {name: value for name, value in without_unknown(one).items() if name != "p_value"}
+        field: {name: without_unknown(one)[name] for name in ("estimate", "low", "high")}
         for field, one in _with_counts(scores, known).items()
     }
 

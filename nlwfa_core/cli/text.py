@@ -377,11 +377,11 @@ def difference_records(
     }
 
 
-def without_unknown(interval: Interval) -> dict[str, float | None]:
+def without_unknown(interval: Interval) -> dict[str, float | bool | None]:
     """Make a JSON object for an interval; an unknown end or p value is None.
 
     >>> without_unknown(Interval(0.5, math.nan, math.nan))
-    {'estimate': 0.5, 'low': None, 'high': None, 'p_value': None}
+    {'estimate': 0.5, 'low': None, 'high': None, 'p_value': None, 'p_is_bound': False}
     """
     ends = {
         name: None if math.isnan(value) else value

@@ -15,7 +15,6 @@ from ..metrics.intervals import (
     NUM_RESAMPLES,
     Interval,
     StringScores,
-    default_resamples,
     leader,
     leaders,
     p_value_text,
@@ -76,7 +75,6 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
             (pair[number], text[number]) for pair, text in zip(values, texts, strict=True)
         )
     gaps = [differences[score.field] for score in fields]
-    number = default_resamples(models[0])
     table["difference"] = Numbers.of(
         (gap.estimate, format_difference(gap.estimate, score.form))
         for gap, score in zip(gaps, fields, strict=True)
@@ -84,7 +82,7 @@ def paired_table(names: tuple[str, str], models: tuple[StringScores, StringScore
     table["95 % interval"] = [
         _gap_text(gap, pair, score) for gap, pair, score in zip(gaps, values, fields, strict=True)
     ]
-    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap.p_value, number)) for gap in gaps)
+    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap)) for gap in gaps)
     titles = {"first": names[0], "second": names[1]}
     ahead = leaders(differences, models[0].has_truth)
     table["ahead"] = [titles.get(ahead[score.field], ahead[score.field]) for score in fields]
@@ -96,15 +94,13 @@ def compared_table(
     differences: Mapping[str, Interval],
     ahead: Mapping[str, str],
     together: bool,
-    num_resamples: int,
 ) -> Table:
     """Make a table of two models, A and B: each score with its interval, the difference A − B with
     interval and p value.
 
     `models`: field of `Scores` -> interval, or the value alone as an interval without ends, of each
-    model. `differences`: from `paired_differences`, with this number of resamples. `ahead`: from
-    `leaders`. `together`: whether an interval is in brackets after its number; otherwise its ends
-    have columns of their own.
+    model. `differences`: from `paired_differences`. `ahead`: from `leaders`. `together`: whether an
+    interval is in brackets after its number; otherwise its ends have columns of their own.
     """
     fields = [score for score in SCORES if score.field in differences]
     table: Table = {"score": [score.column for score in fields]}
@@ -131,9 +127,7 @@ def compared_table(
                 _end(known[score.field], end, score.form, write) for score in fields
             )
     gaps = [differences[score.field] for score in fields]
-    table["p value"] = Numbers.of(
-        (gap.p_value, p_value_text(gap.p_value, num_resamples)) for gap in gaps
-    )
+    table["p value"] = Numbers.of((gap.p_value, p_value_text(gap)) for gap in gaps)
     names = {"first": "A", "second": "B"}
     table["ahead"] = [names.get(ahead[score.field], ahead[score.field]) for score in fields]
     return table

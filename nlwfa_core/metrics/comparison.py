@@ -93,7 +93,7 @@ class Comparison:
             if field in self.differences:
                 difference = self.differences[field]
                 form = SCORE_OF[field].form
-                p_value = f"p {p_value_text(difference.p_value, self.num_resamples)}"
+                p_value = f"p {p_value_text(difference)}"
                 known = f"{p_value:9}  " if difference.is_known else ""
                 title = SCORE_OF[field].column
                 verdict = known + _verdict(ahead[field])

@@ -106,12 +106,16 @@ class Interval:
         interval still excludes 0, two-sided. It is the chance of a difference as large as this if
         the models were level. It is nan for a score, and where there is no interval. Equality
         ignores it.
+    p_is_bound : bool
+        Whether the p value may be smaller: all resamples are on the same side of 0, so more of them
+        could show a smaller one. Equality ignores it.
     """
 
     estimate: float
     low: float
     high: float
     p_value: float = dataclasses.field(default=math.nan, compare=False, repr=False)
+    p_is_bound: bool = dataclasses.field(default=False, compare=False, repr=False)
 
     @property
     def is_known(self) -> bool:
@@ -471,18 +475,22 @@ def least_p_value(num_resamples: int) -> float:
     return 2 / (num_resamples + 1)
 
 
-def p_value_text(value: float, num_resamples: int) -> str:
-    """Write a p value with two significant digits; "–" if there is none.
+def p_value_text(difference: Interval) -> str:
+    """Write the p value of a difference with two significant digits; "–" if there is none.
 
-    The smallest p value that this number of resamples can show is written as an upper bound.
+    A p value that is only an upper bound is written as one.
 
-    >>> p_value_text(0.0312, 1999), p_value_text(0.001, 1999), p_value_text(math.nan, 1999)
+    >>> (
+    ...     p_value_text(Interval(1, 0.1, 2, 0.0312)),
+    ...     p_value_text(Interval(1, 0.1, 2, 0.001, p_is_bound=True)),
+    ...     p_value_text(Interval(1, 0.1, 2)),
+    ... )
     ('0.031', '≤ 0.001', '–')
     """
-    if math.isnan(value):
+    if math.isnan(difference.p_value):
         return "–"
-    text = format_significant(value, 2)
-    return f"≤ {text}" if value <= least_p_value(num_resamples) else text
+    text = format_significant(difference.p_value, 2)
+    return f"≤ {text}" if difference.p_is_bound else text
 
 
 @check_types
@@ -658,8 +666,13 @@ def difference_interval(
     acceleration = _acceleration(left_out, counts)
     interval = _interval(values, estimate, confidence, acceleration)
     p_value = _p_value(values, estimate, acceleration)
+    on_one_side = bool((values > 0).all() or (values < 0).all())
+    is_bound = on_one_side or p_value <= least_p_value(len(values))
     return _at_least_students(
-        replace(interval, p_value=p_value), values, int(counts.sum()), confidence
+        replace(interval, p_value=p_value, p_is_bound=is_bound),
+        values,
+        int(counts.sum()),
+        confidence,
     )
 
 
@@ -682,11 +695,13 @@ def _at_least_students(
     if error == 0:
         return interval
     half = float(stdtrit(degrees, (1 + confidence) / 2)) * error
+    p_value = 2 * float(stdtr(degrees, -abs(interval.estimate) / error))
     return Interval(
         interval.estimate,
         min(interval.low, interval.estimate - half),
         max(interval.high, interval.estimate + half),
-        max(interval.p_value, 2 * float(stdtr(degrees, -abs(interval.estimate) / error))),
+        max(interval.p_value, p_value),
+        interval.p_is_bound and interval.p_value >= p_value,
     )
 
 

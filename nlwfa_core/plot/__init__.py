@@ -1111,8 +1111,12 @@ def _point(
     """Make one point of a line."""
     if isinstance(value, Interval):
         infinite = not np.isfinite(value.estimate)
-        ends = (value.estimate, value.low, value.high)
-        interval = Interval(*(float("nan") if infinite else end for end in ends))
+        unknown = float("nan")
+        interval = (
+            Interval(unknown, unknown, unknown)
+            if infinite
+            else Interval(value.estimate, value.low, value.high)
+        )
         return _Point(float(x), interval, infinite)
     spread = (
         value

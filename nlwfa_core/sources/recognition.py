@@ -647,9 +647,9 @@ def _other_table(row: list[str], delimiter: str, certain: bool = False) -> Forma
             f"event of a case, set the format to events ({symbols}; {tokens})"
         )
     return FormatError(
-        f"a table of strings must have 2 columns, string and count; {got} ({symbols}; {tokens}; "
-        f"otherwise {csv}say which columns have the strings (text_column) and counts "
-        "(count_column), or set the format to events)"
+        f"a table of strings must have 2 columns, string and count; {got}: {csv}say which columns "
+        "have the strings (text_column) and counts (count_column); if each line is an event of a "
+        f"case, set the format to events ({symbols}; {tokens})"
     )
 
 
@@ -877,10 +877,8 @@ class _Columns:
         is_log = not CASE_NAMES.isdisjoint(names) and not EVENT_NAMES.isdisjoint(names)
         if is_log or 2 * known >= len(names):
             return True
-        return any(
-            _is_numeric([row[column] for row in self.table[1:]])
-            for column in range(self.width if len(self.table) > 1 else 0)
-        )
+        below = list(zip(*self.table[1:], strict=True))
+        return any(map(_is_numeric, map(list, below))) or _are_names(first, below)
 
     def index(self, choice: str, what: str) -> int:
         """Return the index of a column that was chosen."""
@@ -905,6 +903,21 @@ class _Columns:
         """List the columns that have one of some names."""
         return [column for column, name in enumerate(self.names) if name and _plain(name) in names]
 
+    def only_strings(self, other: int | None) -> int:
+        """Return the index of the only column that is not `other` or, of several, of the only one
+        with strings of several tokens.
+        """
+        others = [column for column in range(self.width) if column != other]
+        if len(others) > 1 and len(self.body) >= FEWEST_BELOW:
+            others = [
+                column
+                for column in others
+                if _has_only_sentences([row[column] for row in self.body])
+            ]
+        if len(others) != 1:
+            raise FormatError(f"say which column has the strings (text_column); {self.seen}")
+        return others[0]
+
     def title(self, column: int) -> str:
         """Write the name of a column, or its number and an example."""
         if self.names[column]:
@@ -921,6 +934,30 @@ class _Columns:
         """List the other columns, as the end of a sentence."""
         others = [self.title(column) for column in range(self.width) if column not in columns]
         return f"; not used: {listed(others)}" if others else ""
+
+
+def _are_names(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether a table's first row has names: words that do not occur below, where some
+    column has only strings of several tokens.
+
+    >>> _are_names(["id", "tags"], [("s1", "s2", "s3"), ("DET NOUN", "ADJ NOUN", "PRON VERB")])
+    True
+    """
+    return (
+        len(first) > 1
+        and len(below[0] if below else ()) >= FEWEST_BELOW
+        and all(NAME.fullmatch(cell) for cell in first)
+        and not any(name in column for name, column in zip(first, below, strict=True))
+        and any(map(_has_only_sentences, below))
+    )
+
+
+def _has_only_sentences(column: Sequence[str]) -> bool:
+    return all(num_tokens(cell) > 1 for cell in column)
+
+
+FEWEST_BELOW = 3  # rows from which the form of a column is known
+NAME = re.compile(r"[^\W\d]\w*")
 
 
 def _split(
@@ -978,10 +1015,7 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
                 and (not columns.has_header or is_count_name(columns.names[column]))
             ]
             counts = numeric[-1] if numeric else None
-        others = [column for column in range(columns.width) if column != counts]
-        if len(others) != 1:
-            raise FormatError(f"say which column has the strings (text_column); {columns.seen}")
-        strings = others[0]
+        strings = columns.only_strings(counts)
     if strings == counts:
         raise FormatError(f"the strings and the counts can't be in the same column; {columns.seen}")
     counted = (
@@ -997,6 +1031,26 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
         f"{columns.unused(strings, counts)}",
         is_chosen=True,
     )
+
+
+def sentence_table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
+    """Find the only column with strings of several tokens in a table of three columns or more, none
+    of which has numbers, which might be counts; None in any other table.
+
+    >>> rows = ["id,genre,tags", "s1,web,DET NOUN", "s2,news,ADJ NOUN", "s3,web,PRON VERB"]
+    >>> sentence_table_of(rows, all_rows=True).detail
+    "strings in the column 'tags', each line counts once; not used: 'id', 'genre'"
+
+    `rows` and `all_rows`: the same as for `table_of`.
+    """
+    try:
+        columns = _Columns(rows, all_rows, Reading("csv"), ())
+        strings = columns.only_strings(None)
+    except FormatError:
+        return None
+    if columns.width < 3 or any(map(_is_numeric, map(list, zip(*columns.body, strict=True)))):
+        return None
+    return chosen_table_of(rows, all_rows, Reading("csv", text_column=str(strings + 1)))
 
 
 def labelled_table_of(

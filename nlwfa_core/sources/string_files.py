@@ -83,6 +83,7 @@ from .recognition import (
     json_lines_of,
     known_header,
     num_tokens,
+    sentence_table_of,
     states_its_length,
     table_of,
     title_notes,
@@ -1356,7 +1357,9 @@ def layout_of(
             table = (
                 chosen_table_of(rows, all_rows, reading)
                 if chosen
-                else table_of(rows, all_rows, certain=True) or Table()
+                else sentence_table_of(rows, all_rows)
+                or table_of(rows, all_rows, certain=True)
+                or Table()
             )
             return Layout(format, reading, table)
         case "json":

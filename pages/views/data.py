@@ -139,7 +139,11 @@ def own_strings(opened: bool) -> None:
                 with column:
                     _upload_control(field, *text)
         if name and st.button(
-            "See them in Explore", key="data.explore", icon=":material/arrow_forward:"
+            "See them in Explore",
+            key="data.explore",
+            icon=":material/arrow_forward:",
+            disabled=UNREAD in st.session_state,
+            help="These strings can't be read yet" if UNREAD in st.session_state else None,
         ):
             navigation.switch("explore")
         st.caption("Your strings stay on this server, and are only ever read as text.")

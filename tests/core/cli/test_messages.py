@@ -177,10 +177,10 @@ MESSAGES = {
     "whole number; got '1.5'",
     "fit --train three --learner SP --rank 2 --out new": (
         "three: a table of strings must have 2 columns, string and count; got 3 columns, "
-        "separated by commas: 'the cat', '3', 'x' "
-        "(if these are the symbols of a string, write spaces between them; if these are "
-        "lines of tokens, set --format tokens; otherwise set --format csv and say which columns "
-        "have the strings (--text-column) and counts (--count-column), or set --format events)"
+        "separated by commas: 'the cat', '3', 'x': set --format csv and say which columns have the "
+        "strings (--text-column) and counts (--count-column); if each line is an event of a case, "
+        "set --format events (if these are the symbols of a string, write spaces between them; if "
+        "these are lines of tokens, set --format tokens)"
     ),
     "fit --train train --learner SP --rank 2 --format csv --out new": (
         "train: line 1: expected 2 columns, string and count; got 1 column"

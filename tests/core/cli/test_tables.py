@@ -75,7 +75,8 @@ def test_two_models_are_compared_with_intervals_p_values_and_their_distance(run:
             name: getattr(gap, name) if gap.is_known else None
             for name in ("low", "high", "p_value")
         }
-        expected = {"estimate": gap.estimate, **ends, "ahead": ahead}
+        known = {"estimate": gap.estimate, "p_is_bound": gap.p_is_bound}
+        expected = {**known, **ends, "ahead": ahead}
         assert record["differences"][field] == plain(expected)
     # Σ f² + Σ g² − 2 Σ fg by the length n: f = ½ · 4⁻ⁿ for each of 2ⁿ strings; g = ¼ · 2⁻ⁿ for two
     # of them, and ½ for λ.

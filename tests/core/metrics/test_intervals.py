@@ -25,6 +25,7 @@ from nlwfa_core.metrics.intervals import (
     intervals,
     leader,
     leaders,
+    p_value_text,
     paired_differences,
     resamples,
     string_scores,
@@ -459,6 +460,23 @@ def test_beyond_the_end_of_the_transformation_zero_is_as_far_out_as_resamples_sh
     interval of 999 resamples holds it, of which the widest leaves out 2 / 1,000.
     """
     assert module._p_value(np.linspace(1, 2, 999), 1.5, 0.5) == 2 / 1_000
+
+
+@pytest.mark.parametrize(
+    ("low", "is_bound"), [(0.5, True), (-0.5, False)], ids=["on one side of 0", "on both sides"]
+)
+def test_a_p_value_is_a_bound_where_all_resamples_are_on_one_side(
+    low: float, is_bound: bool
+) -> None:
+    """The acceleration of skewed strings keeps it above 2 / 1,000, but more resamples could show a
+    smaller one.
+    """
+    skewed = np.append(np.full(40, 0.9), 5.0)
+    values = np.linspace(low, 1.5, 999)
+    found = module.difference_interval(values, 1.0, skewed, np.ones(41, dtype=np.int64))
+    assert found.p_value > 2 / 1_000
+    assert found.p_is_bound == is_bound
+    assert p_value_text(found).startswith("≤") == is_bound
 
 
 def test_beyond_the_end_of_the_transformation_an_interval_is_bias_corrected_only() -> None:

@@ -227,7 +227,7 @@ def test_a_model_scores_the_same_along_whole_strings() -> None:
 def test_what_does_not_belong_together_is_refused() -> None:
     with pytest.raises(
         RecipeError,
-        match=r"a row for each target, shape \(1, ranks\); got an array of shape \(2, 1\)",
+        match=r"the shape \(1, ranks\), with a row for each target; got an array of shape \(2, 1\)",
     ):
         score_ranking(np.array([[0], [1]]), Targets.of([0]))
     with pytest.raises(RecipeError, match="at least 1 prefix to be scored; got none"):

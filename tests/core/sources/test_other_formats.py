@@ -485,6 +485,32 @@ def test_columns_of_tables_are_chosen(
     assert dict(zip(decoded, sample.counts.tolist(), strict=True)) == expected
 
 
+TAGGED = b"sent_id,genre,upos\ns1,web,DET NOUN VERB\ns2,news,PRON VERB\ns3,web,DET ADJ NOUN\n"
+
+
+@pytest.mark.parametrize("fields", [{}, {"text_column": "3"}, {"text_column": "upos"}])
+def test_the_names_of_columns_are_no_string_however_the_column_is_chosen(
+    fields: dict[str, str],
+) -> None:
+    """A first line of words, none of which occurs below, above strings of several tokens."""
+    file = read_strings(TAGGED, Reading("csv", **fields))
+    assert file.sample().num_strings == 3 and "upos" not in file.alphabet.symbols
+    assert "'upos', each line counts once; not used: 'sent_id', 'genre'" in file.reading
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"s0,web,good\ns1,web,a b\ns2,news,b a\ns3,web,a a\n",  # web occurs below
+        b"s0,blog,a b\ns1,web,a b\ns2,news,b a\ns3,web,a a\n",  # a string of several tokens
+        b"id,genre,tags\ns1,web,a b\ns2,news,b\n",  # too few lines below to tell
+    ],
+)
+def test_a_first_line_like_those_below_is_a_string(data: bytes) -> None:
+    file = read_strings(data, Reading("csv", text_column="3"))
+    assert file.sample().num_strings == data.count(b"\n")
+
+
 @pytest.mark.parametrize(
     ("data", "reading", "message"),
     [

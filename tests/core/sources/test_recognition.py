@@ -187,7 +187,7 @@ REFUSED = {
     "a third column": (
         table([(*row, "en") for row in COUNTED], header=("text", "n", "language")),
         "2 columns, string and count; got 3 columns, separated by commas: 'text', 'n', "
-        "'language' .*set the format to tokens",
+        "'language': set the format to csv .*set the format to tokens",
     ),
     "a third column without a header": (
         table([(*row, 7) for row in COUNTED], ";"),
