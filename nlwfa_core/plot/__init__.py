@@ -724,8 +724,8 @@ def weights(
     """Draw the weights that models give to some strings, such as ever deeper ones, on a logarithmic
     axis: a line for each model, and a wide grey one for the truth.
 
-    A weight of 0 is a × at the lower edge, and a negative one an empty circle at its absolute
-    value.
+    A weight of 0 is a × at the edge, and a negative one an empty circle at its absolute value. Long
+    labels stand to the left of the axis, one below the other, and short ones below it.
 
     >>> ax = weights({"SP": [0.4, 0.0], "both.non": [0.4, 0.2]}, ["[]", "[[]]"], truth=[0.4, 0.16])
     >>> [line.get_label() for line in ax.lines if line.get_label()[0] != "_"]
@@ -736,7 +736,7 @@ def weights(
     models : mapping
         Name of a model -> the weight of each string. Models have their own colours and markers.
     labels : sequence of str
-        What stands below each string's weights.
+        What stands at each string's weights.
     ax : Axes, optional
     truth : iterable of float, optional
         The true weights, or what weights are compared with.
@@ -757,19 +757,25 @@ def weights(
                 f"got {len(values)} for {name}"
             )
     axes = _axes(ax)
-    axes.set_yscale("log")
-    xs = np.arange(1, len(labels) + 1)
+    long = max(map(len, labels), default=0) > MAX_LETTERS // 4  # then strings are on the y axis
+    (axes.set_xscale if long else axes.set_yscale)("log")
+    edge = axes.get_yaxis_transform() if long else axes.get_xaxis_transform()
+
+    def draw(places: FloatArray, values: FloatArray, *style: str, **options: Any) -> None:
+        axes.plot(*((values, places) if long else (places, values)), *style, **options)
+
+    places = np.arange(1, len(labels) + 1, dtype=np.float64)
     colours = _line_colours(list(models))
     zeros = [name for name in models if (named[name] == 0).any()]  # each has its own row
     for name, values in named.items():
         above = np.where(values > 0, values, np.nan)
         if name not in models:
-            axes.plot(xs, above, color=GREY, alpha=0.4, linewidth=6, label=name)
+            draw(places, above, color=GREY, alpha=0.4, linewidth=6, label=name)
             continue
         kind = kind_of(name)
         marks: dict[str, Any] = {"color": colours[name], "linestyle": "none", "label": "_"}
-        axes.plot(
-            xs,
+        draw(
+            places,
             above,
             LINES[DASHES.get(kind, "solid")],
             color=colours[name],
@@ -777,18 +783,24 @@ def weights(
             marker=SHAPES.get(MARKERS.get(kind, ""), ""),
         )
         below = values < 0
-        axes.plot(xs[below], -values[below], marker="o", markerfacecolor="none", **marks)
+        draw(places[below], -values[below], marker="o", markerfacecolor="none", **marks)
         if name in zeros:
             height = np.full((values == 0).sum(), ROW * (zeros.index(name) + 0.5))
-            edge = axes.get_xaxis_transform()
-            axes.plot(xs[values == 0], height, marker="x", transform=edge, clip_on=False, **marks)
+            draw(places[values == 0], height, marker="x", transform=edge, clip_on=False, **marks)
     if zeros:
-        low, high = np.log(axes.get_ylim())
-        axes.set_ylim(np.exp(low - ROW * len(zeros) * (high - low)), np.exp(high))
-    long = max(map(len, labels), default=0) > MAX_LETTERS // 4
-    axes.set_xticks(xs, list(map(_literal, labels)), rotation=90 if long else 0)
-    axes.xaxis.minorticks_off()
-    axes.set_ylabel("weight")
+        low, high = np.log(axes.get_xlim() if long else axes.get_ylim())
+        limits = (np.exp(low - ROW * len(zeros) * (high - low)), np.exp(high))
+        (axes.set_xlim if long else axes.set_ylim)(limits)
+    texts = list(map(_literal, labels))
+    if long:
+        axes.set_yticks(places, texts)
+        axes.yaxis.minorticks_off()
+        axes.invert_yaxis()
+        axes.set_xlabel("weight")
+    else:
+        axes.set_xticks(places, texts)
+        axes.xaxis.minorticks_off()
+        axes.set_ylabel("weight")
     axes.legend(frameon=False)
     return axes
 

@@ -170,6 +170,10 @@ def test_weights_of_0_stand_at_the_edge_and_negative_ones_are_empty() -> None:
     assert negative.get_markerfacecolor() == "none" and negative.get_color() == network.get_color()
     assert [label.get_text() for label in ax.get_xticklabels()] == [r"\$a", "b", "c"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["truth", "SP", "both.non"]
+    across = plot.weights({"SP": [0.25, 0.0]}, ["the dog ran", "a cat"])  # long labels
+    above, zero = (line for line in across.lines if len(line.get_xdata()))
+    assert above.get_xydata()[0].tolist() == [0.25, 1] and zero.get_ydata().tolist() == [2]
+    assert [label.get_text() for label in across.get_yticklabels()] == ["the dog ran", "a cat"]
     with pytest.raises(RecipeError, match=r"as many weights as labels \(2\); got 1 for SP"):
         plot.weights({"SP": [0.5]}, ["a", "b"])
 
