@@ -137,7 +137,6 @@ def fit(
     force: Force = False,
 ) -> Output:
     """Learn a model and write it to a folder."""
-    from ..experiment.notes import training_keys
     from ..models.model_files import save
 
     read = partial(
@@ -155,7 +154,7 @@ def fit(
         others = [
             name for name, allowed in (("n-gram", with_ngrams), ("LSTM", with_lstm)) if allowed
         ]
-        return _search(train, read, budget, out, others)
+        return _search(train, reading, read, budget, out, others)
     recipe = learning_recipe(learner, rank, field_values)
     of_presets = {"--max-states": max_states, "--minutes": minutes}
     of_presets |= {"--with-ngrams": with_ngrams or None, "--with-lstm": with_lstm or None}
@@ -185,8 +184,7 @@ def fit(
     messages = learned.report.messages
     info = {
         "recipe": recipe.model_dump(mode="json", exclude={"data"}),
-        "training_file": file_name(train),
-        "training_keys": training_keys(sample),
+        **_training_info(train, reading, sample),
         "messages": list(messages),
     }
     save(learned, out, info, alphabet=sample.alphabet)
@@ -204,8 +202,20 @@ def _budget(
     )
 
 
+def _training_info(train: Path, reading: Reading, sample: Sample) -> dict[str, Any]:
+    """Return what a model's folder says about its training strings."""
+    from ..experiment.notes import training_keys
+
+    return {
+        "training_file": file_name(train),
+        "training_keys": training_keys(sample),
+        "reading": reading.changes(),
+    }
+
+
 def _search(
     train: Path,
+    reading: Reading,
     read: Callable[[], TrainingStrings],
     budget: Budget,
     out: Path,
@@ -215,7 +225,6 @@ def _search(
 
     `read` reads the strings; `other_models` are those of `search`.
     """
-    from ..experiment.notes import training_keys
     from ..models.model_files import save
     from ..search.loop import search
 
@@ -235,8 +244,7 @@ def _search(
         "preset": "best",
         "budget": asdict(budget),
         "search": best.record,
-        "training_file": file_name(train),
-        "training_keys": training_keys(sample),
+        **_training_info(train, reading, sample),
         "messages": [],
     }
     save(best.model, out, info, alphabet=sample.alphabet)

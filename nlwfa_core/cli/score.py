@@ -5,7 +5,8 @@ two on the same strings.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -72,6 +73,7 @@ from .text import (
 if TYPE_CHECKING:
     from ..metrics.testset import TestSet
     from ..models.model import Model as AnyModel
+    from ..sources.string_files import StringFile
 
 Test = Annotated[Path, typer.Option(help=f"Test strings: {STRINGS}")]
 Solution = Annotated[
@@ -376,6 +378,27 @@ def _check_resampling(resamples: int | None, confidence: float) -> None:
         check_between("--resamples", resamples, least_resamples(confidence), MAX_RESAMPLES, reason)
 
 
+def _read_test_strings(
+    read: Callable[[Path, Reading, Alphabet], StringFile],
+    test: Path,
+    reading: Reading,
+    models: Sequence[ModelFile | None],
+    alphabet: Alphabet,
+) -> StringFile:
+    """Read test strings; if they can't be read, and no choice was made, then in the way in which a
+    model's training strings were read.
+    """
+    try:
+        return read(test, reading, alphabet)
+    except RecipeError:
+        chosen = [saved.info.get("reading") for saved in models if saved is not None]
+        for choices in chosen if reading == Reading() else []:
+            if choices and isinstance(choices, dict):
+                with suppress(RecipeError):
+                    return read(test, Reading(**choices), alphabet)
+        raise
+
+
 def _read_test_set(
     test: Path,
     reading: Reading,
@@ -396,10 +419,8 @@ def _read_test_set(
             "--unseen skip has no effect with a model that reads unseen symbols as "
             f"{alphabets[0].unknown!r}"
         )
-    if unseen == SKIP:
-        file = read_words(test, reading, alphabets[0])
-    else:
-        file = read_scored_words(test, reading, alphabets[0])
+    read = read_words if unseen == SKIP else read_scored_words
+    file = _read_test_strings(read, test, reading, models, alphabets[0])
     notes = file.notes
     values = None
     truth = None if true_model is None else _read_true_model(true_model, file.alphabet)

@@ -192,3 +192,22 @@ def test_the_history_is_listed_filtered_and_exported(run: Command, tmp_path: Pat
         code, out, err = run("history", *arguments)
         assert (code, out) == (2, "") and message in err
     assert not (tmp_path / "no").exists()
+
+
+def test_test_strings_are_read_like_the_training_strings_if_they_must(
+    run: Command, tmp_path: Path
+) -> None:
+    """A table whose columns were chosen for `fit` needs no choice again, and a plain file works."""
+    rows = ["id,genre,tags", *(f"s{n},web,{tags}" for n, tags in enumerate(("a b", "b a", "a a")))]
+    (tmp_path / "tagged.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "plain.txt").write_text("a b\nb a\na a\n")
+    fitted = ("fit", "--train", "tagged.csv", "--format", "csv", "--text-column", "tags")
+    run(*fitted, "--learner", "SP", "--rank", "2", "--out", "tagged")
+    outputs = [
+        run("score", "--model", "tagged", "--test", name, "--json")
+        for name in ("tagged.csv", "plain.txt")
+    ]
+    assert outputs[0][:2] == outputs[1][:2] and outputs[0][0] == 0
+    assert "strings in the column 'tags'" in outputs[0][2]
+    code, _, error = run("score", "--model", "half", "--test", "tagged.csv")
+    assert code == 2 and "a table of strings must have 2 columns" in error
