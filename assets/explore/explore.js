@@ -907,7 +907,7 @@ class Explore {
       line.append(mark, text);
       return line;
     });
-    this.find("[data-room=predict]").textContent = isNested ? "How deep does it reach?" : "Which strings are right?";
+    this.find("[data-room=predict]").textContent = isNested ? "How deep do they reach?" : "Which strings are right?";
     this.find(".within").hidden = !truth.some((value) => value > 0);
     lines[0].append(html("span", material.truth.name, "band bar"));
     lines[1].append(html("span", "□ below 0", "band"));
@@ -1040,7 +1040,7 @@ class Explore {
         return item;
       });
     this.find(".rankkey").replaceChildren(
-      `${SCORES[state.score][1]}, ${material.tests.toLocaleString("en")} test strings`,
+      `on ${material.tests.toLocaleString("en")} test strings: ${SCORES[state.score][1]}`,
       ...(thin.length ? ["; thin:", ...thin] : []),
       state.linear === "PFA" && thin.some(({ textContent }) => textContent === " SP") ? "; dashed: PFA" : "",
     );
@@ -1321,7 +1321,7 @@ class Explore {
           "what is frequent. " +
           (material.ladder.isNested
             ? "A row that needs any other pattern becomes exactly 0: it is lost, whatever follows."
-            : "Any other patterns in a row are lost.")
+            : "All other patterns of a row are lost.")
         : "chosen by EM to make the training strings likely. No weight is below 0, so no row is lost: rows that " +
           "would need other patterns are blurred into the existing ones.";
     return [

@@ -130,11 +130,11 @@ function differently(linear, alike, network, objective) {
   if (!finite(alike)) return [[said, ""]];
   if (linear > alike && alike > network)
     return [
-      [`${said}: `, ""],
+      [`${said}; the gap: `, ""],
       [score(linear - alike), "linear"],
-      [" of the gap is the training, ", ""],
+      [" from the training, ", ""],
       [score(alike - network), "network"],
-      [" the curve", ""],
+      [" from the curve", ""],
     ];
   const way = objective === "likelihood" ? "by likelihood" : "from the matrix";
   return [[`${said} (linear ${way}: `, ""], [score(alike), "linear"], [")", ""]];

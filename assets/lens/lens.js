@@ -141,7 +141,7 @@ class Lens {
       this.explained = points.explained;
       this.zeros = points.zeros;
       this.root.querySelector(".plane h4").textContent = points.title;
-      this.plane.setAttribute("aria-label", `${points.title}. Arrow keys move from prefix to prefix, Enter chooses.`);
+      this.plane.setAttribute("aria-label", `${points.title}. Arrow keys move from prefix to prefix; Enter chooses.`);
       this.points = null;
     }
     this.redraw();

@@ -261,7 +261,7 @@ class Network {
     this.said.replaceChildren(
       "u = ", html("b", prefixes[this.row]), `: state (${shown})`,
       nonlinear ? `; ${bent} of ${all} tanh units have values beyond ±${BENT}, where tanh bends` : "",
-      ". Largest error at v = ", html("b", suffixes[worst]), is === should ? ": none, up to rounding." : `, ${is} instead of ${should}.`,
+      ...(is === should ? [". No error, up to rounding."] : [". Largest error at v = ", html("b", suffixes[worst]), `: ${is} instead of ${should}.`]),
     );
   }
 

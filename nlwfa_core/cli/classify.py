@@ -158,7 +158,7 @@ def _check_label(option: str, label: str) -> None:
     is_name = Path(label).name == label and label not in (".", "..") and "\0" not in label
     if not is_name or len(label.encode(errors="surrogateescape")) > LONGEST_NAME:
         raise RecipeError(
-            f"{option}: a label is also the name of a folder, so it can't be {label!r}"
+            f"{option}: labels are also used as folder names, so a label can't be {label!r}"
         )
 
 

@@ -1,9 +1,9 @@
 """Prepare H, Ĥ and H − Ĥ side by side, so the browser can compute Ĥ for each rank by itself.
 
 The factors L = H V and V of the truncated SVD are sent once: Ĥ of rank k is the product of the
-first k columns of L and of V, as in `lens.reconstruction`. With more than MAX_SIDE rows or columns,
-only the first are sent. They are the most frequent ones, and their part of Ĥ is that of the whole
-matrix.
+first k columns of L and of V, as in `lens.reconstruction`. Of more than MAX_SIDE rows or columns,
+only the first MAX_SIDE are sent. They are the most frequent ones, and their part of Ĥ is that of
+the whole matrix.
 
 Rows and columns can be ordered by state. A matrix often consists of parts that share no row and no
 column, one for each state that is determined by which strings are possible at all, such as the

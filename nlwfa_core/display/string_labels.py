@@ -249,7 +249,7 @@ def occurrences(sample: Sample, word: Word, statistic: str) -> int:
 
 
 def count_by_hand(sample: Sample, word: Word, recipe: HankelRecipe) -> str:
-    """Explain how to count by hand the frequency in the Hankel matrix's cell of a word uv.
+    """Explain how to work out by hand the entry of the Hankel matrix for a word uv.
 
     >>> count_by_hand(Sample.of(Words.of([(0,), (1,)]), Alphabet(("a", "b"))), (0,), HankelRecipe())
     'training strings that equal uv: 1, of 2: 1 / 2 = 0.5'

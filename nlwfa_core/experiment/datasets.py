@@ -272,9 +272,8 @@ def file_test_set(
             other = int(first[string[row]])
             one, another = format_apart(float(solution[other]), float(solution[row]), 6)
             raise RecipeError(
-                f"the solution must give equal strings equal probabilities; got {one} and "
-                f"{another} for "
-                f"strings {other + 1:,} and {row + 1:,}, which are equal: it belongs to "
+                f"the solution gives the probabilities {one} and {another} to strings "
+                f"{other + 1:,} and {row + 1:,}, which are equal, so the solution belongs to "
                 "another file"
             )
     return TestSet.of(file.words, file.alphabet, file.counts, solution, model)

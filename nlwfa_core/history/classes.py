@@ -115,7 +115,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Answer:
-    """One attempt of a member at a question."""
+    """One attempt by a member at a question."""
 
     member: str
     task: str  # the question's name, as in `teaching.questions.Response`
@@ -130,7 +130,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class HandIn:
-    """A hand-in of a member: a link or a text."""
+    """A member's hand-in: a link or a text."""
 
     member: str
     number: int

@@ -124,8 +124,8 @@ class TrainingLog:
     of the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the
     optimiser, or the loss is 0 up to rounding. Weights that move by 1 then lower the loss by a
     thousandth, to first order. Any other run has stopped, and `verdict` says why: the optimiser
-    stopped it, or its epochs did, or it diverged. Where the gradient is not known, the tolerance of
-    the optimiser decides.
+    stopped it, its epochs ran out, or it diverged. Where the gradient is not known, the tolerance
+    of the optimiser decides.
 
     Attributes
     ----------

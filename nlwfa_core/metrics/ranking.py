@@ -108,7 +108,7 @@ class Targets:
         """Make the targets of prefixes of real strings, given the one symbol that followed each, −1
         for the end.
 
-        Raises RecipeError if they are not a row of whole numbers.
+        Raises RecipeError if `symbols` is not a one-dimensional array of whole numbers.
         """
         followed = whole_numbers("the targets", symbols)
         if followed.ndim != 1:

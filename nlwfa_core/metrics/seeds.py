@@ -128,9 +128,8 @@ def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, 
     numbers = _scores("zeros", zeros)
     if not values or len(values) != len(numbers):
         raise RecipeError(
-            "there must be at least one seed, with a score and a number of zeros each; got "
-            f"{len(values)} scores and "
-            f"{len(numbers)} numbers of zeros"
+            "scores and zeros must have one value for each seed, and at least one seed; got "
+            f"{len(values)} scores and {len(numbers)} zeros"
         )
     spread = Spread.of(values)
     return *spread.order, mean(numbers)

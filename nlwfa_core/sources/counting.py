@@ -232,7 +232,7 @@ class TextCounts:
 
     @property
     def csv(self) -> str:
-        """Write the strings and their counts as a table, which every command reads."""
+        """Write the strings and their counts as a table that every command can read."""
         counts = ((string.decode(), count) for string, count in self.seen.items())
         return strings_csv(counts, self.in_tokens)
 

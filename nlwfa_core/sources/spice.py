@@ -330,8 +330,8 @@ def _written(symbols: npt.NDArray[np.integer], alphabet: Alphabet | None) -> lis
             name == str(END) or len(name.split()) != 1 or name.strip() != name
         ):
             raise RecipeError(
-                f"the symbol {quoted(name)} can't be written in a file with spaces between "
-                f"symbols and {END} for the end of the "
-                "string; number the symbols, as in SPiCe's files"
+                f"the symbol {quoted(name)} can't be written in a file that separates symbols by "
+                f"spaces and marks the end of the string by {END}; number the symbols, as in "
+                "SPiCe's files"
             )
     return [names[symbol] for symbol in symbols.tolist()]

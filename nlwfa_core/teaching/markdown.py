@@ -92,7 +92,7 @@ def read_parts(text: str, heading: Section, file: str, part: str) -> list[Sectio
 def named_values(
     section: Section, names: tuple[str, ...], repeatable: tuple[str, ...] = ()
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, the name and the value of each line `name: value`.
+    """Yield the line number, the name and the value of each `name: value` line.
 
     `repeatable`: the names that may have several lines.
 

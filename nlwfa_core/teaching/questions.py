@@ -128,7 +128,7 @@ class Response:
         if self.over:
             return self
         if text in self.answers:
-            raise RecipeError("this was your last answer; try another one")
+            raise RecipeError("you have already given this answer; try another one")
         return replace(
             self,
             answers=(*self.answers, text),
@@ -276,7 +276,7 @@ def _key(kind: str, values: dict[str, str], declarations: Sequence[Declaration])
 def _hint(line: int, value: str) -> Hint:
     answer, bar, reason = value.rpartition("|")
     if not bar or not answer.strip() or not reason.strip():
-        raise FormatError(f"expected hint: wrong answer | reason; got {value!r}", line)
+        raise FormatError(f"a hint must be 'wrong answer | reason'; got {value!r}", line)
     return Hint(answer.strip(), reason.strip())
 
 

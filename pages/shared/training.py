@@ -60,11 +60,11 @@ STAGES = {
 }
 HEIGHT = 360
 NETWORK_NOTE = (
-    "Each line shows a unit's value times its weight, blue if positive and red if negative. For "
-    "each pair of layers, the strongest lines are shown. The stronger a unit's colour, the larger "
-    "its value, relative to the largest in its layer for all of these prefixes; a thick ring means "
-    "that tanh bends it. Entries of H are divided by the largest one. As training lowers the loss, "
-    "the picture of H − Ĥ fades."
+    "Each line shows a unit's value times the line's weight, blue if positive and red if "
+    "negative. Only the strongest lines between two layers are shown. The stronger a unit's "
+    "colour, the larger its value, relative to the largest value in its layer over all these "
+    "prefixes; a thick ring means that tanh bends the value. Entries of H are divided by the "
+    "largest one. As training lowers the loss, the picture of H − Ĥ fades."
 )
 
 

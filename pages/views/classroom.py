@@ -209,8 +209,8 @@ def student() -> None:
     if joined:
         with st.popover("Leave", icon=":material/logout:", key="class.leave"):
             st.markdown(
-                "This deletes your answers and what you have handed in from the session. It "
-                "can't be undone."
+                "This removes your answers, and everything you have handed in, from the session. "
+                "It can't be undone."
             )
             st.button("Leave, and delete my answers", key="class.leave_now", on_click=_leave)
     else:

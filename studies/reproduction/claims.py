@@ -55,7 +55,7 @@ CLAIMS = {
         ),
         Claim("NL-WFA gives better results for small model sizes (WER)", "wer", 1, 5),
         Claim(
-            "both perform similarly in the Pautomac score for larger model sizes",
+            "NL-WFA and WFA perform similarly in the Pautomac score for larger model sizes",
             "log2_pauto",
             10,
             50,

@@ -221,7 +221,7 @@ def _what_a_seed_is(experiment: Experiment) -> str:
 
 
 def _unfinished(measured: Sequence[Measured]) -> str:
-    """Write how many training runs to convergence were cut off by the limit of epochs."""
+    """Write how many training runs to convergence were cut off by the limit on epochs."""
     runs = [
         one
         for one in select(measured, settings="converged")
@@ -230,7 +230,7 @@ def _unfinished(measured: Sequence[Measured]) -> str:
     unfinished = sum(bool(one.values[UNFINISHED_STAGES]) for one in runs)
     return (
         f"{f'{unfinished:,}' if unfinished else 'None'} of the {len(runs):,} training runs to "
-        f"convergence {'were' if unfinished > 1 else 'was'} cut off by the limit of epochs."
+        f"convergence {'were' if unfinished > 1 else 'was'} cut off by the limit on epochs."
         if runs
         else ""
     )
@@ -270,8 +270,8 @@ def _time(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
     name = "k" if x == "rank" else "n"
     return [
         "## How long it took",
-        "Seconds of learning by the clock (medians over runs), and hours summed over all runs, "
-        "without counting and scoring. "
+        "Wall-clock time of learning, excluding counting and scoring: seconds (medians over "
+        "runs), and hours (summed over all runs). "
         "Other programs ran on the same machine; an idle one takes less time.",
         table(("settings", "learner", *(f"{name} = {at:,}" for at in xs), "hours"), rows),
     ]
@@ -511,9 +511,11 @@ def _zeros(
 
 HOW_JUDGED = f"""\
 *Yes* means that the network is ahead of SP, the uniform model and the 5-gram, each time with a {CONFIDENCE:.0%} interval
-of the paired differences between seeds (Student's t) that excludes 0. For *similarly*, the interval of its difference from SP
-must lie within ±{SIMILAR}, and it must be ahead of the other two. *No* means that it is behind SP in the same sense. If the
-interval contains 0, or with fewer than {MIN_SEEDS} seeds, the answer is *{UNDECIDED}*. Intervals are not corrected for the
+of the paired differences between seeds (Student's t) that excludes 0; *no*, that it is behind SP by the same test. For
+*similarly*, *yes* means that the interval of its difference from SP lies within ±{SIMILAR}, and that it is ahead of the
+other two; *no*, that this interval lies wholly above {SIMILAR} or wholly below −{SIMILAR}. A network that meets the
+condition on SP, but is behind another model, is listed with that model. In all other cases, or with fewer than
+{MIN_SEEDS} seeds, the answer is *{UNDECIDED}*. Intervals are not corrected for the
 number of ranks or sizes.
 
 For each seed, the network compared is the one of these settings with the best validation score (the same score that is compared);
@@ -694,7 +696,7 @@ def _beside_controls(
             ]
             if parts:
                 sentences.append(
-                    f"- {COMPARED_TITLES[metric]}, {name} against {'. Against '.join(parts)}."
+                    f"- {COMPARED_TITLES[metric]}, {name}. Against {'. Against '.join(parts)}."
                 )
     missing = [
         CONTROL_TITLES.get(name, name)

@@ -336,7 +336,7 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     alike = verdict(script, lane(0.2), lane(0.05), objectives=objectives, alike=[0.1, 0.3, 1.5])
     way = "by likelihood" if objectives[1] == "likelihood" else "from the matrix"
     told = "".join(text for text, _ in alike["line"])
-    assert told.endswith("ways: 0.100 of the gap is the training, 0.050 the curve")
+    assert told.endswith("ways; the gap: 0.100 from the training, 0.050 from the curve")
     assert alike["head"].endswith("has 75% less error; trained alike, 50%")
     for unlike, rest in ((0.03, "behind"), (0.052, "level"), (0.3, "83%"), ("∞", "")):
         other = verdict(script, lane(0.2), lane(0.05), objectives=objectives, alike=[unlike, 0, 0])
@@ -345,7 +345,7 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
         if unlike == "∞":
             expected = "different ways"
         elif rest == "level":
-            expected = "ways: 0.148 of the gap is the training, 0.002 the curve"
+            expected = "ways; the gap: 0.148 from the training, 0.002 from the curve"
         else:
             expected = f" (linear {way}: {unlike:.3f})"
         assert told.endswith(expected)

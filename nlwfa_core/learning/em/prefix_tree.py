@@ -100,9 +100,9 @@ class Models(ABC):
     def normalised(self, possible: Self | None = None) -> Self:
         """Turn counts into probabilities.
 
-        A count of 0 becomes a probability of exactly 0, except in a state without any counts, where
-        all get equal shares, or, if `possible` is passed, all that have a probability above 0 in
-        it.
+        A count of 0 becomes a probability of exactly 0. But in a state without any counts, all
+        entries get equal shares; if `possible` is passed, only those with a probability above 0
+        there do.
         """
 
     @abstractmethod

@@ -176,6 +176,8 @@ def _challenge(part: Section, topic: str) -> Challenge:
         raise FormatError(str(error), first + fences[0]) from None
     if not challenge.text or not challenge.hints or not challenge.explanation:
         raise FormatError(
-            "a task needs a text, a line hint:, and below its solution the reason", first
+            "a task needs a text, a line that begins with hint: and, below its solution, the "
+            "reason",
+            first,
         )
     return challenge

@@ -79,8 +79,8 @@ def test_an_option_of_either_learner_has_an_effect(
     ("change", "message"),
     [
         ("--train up=up --train up=down", "--train has the label 'up' twice"),
-        ("--train ..=up --train down=down", "--train: a label is also the name of a folder"),
-        ("--train a/up=up --train down=down", "so it can't be 'a/up'"),
+        ("--train ..=up --train down=down", "--train: labels are also used as folder names"),
+        ("--train a/up=up --train down=down", "so a label can't be 'a/up'"),
         ("--train up", "--train must be LABEL=FILE, such as good=good.txt; got 'up'"),
         ("--train up=up", "--test has down, but --train has only up"),
         ("--train up=up --train down=none", "can't read none"),
@@ -131,8 +131,8 @@ def test_a_table_with_a_column_of_labels_is_as_good_as_a_file_a_label(
     for label in ("\u3042" * 100, "../up", "a/b"):  # of a table, or before a file
         Path("odd.csv").write_text(f"class,thing\n{label},ab\nup,b\n")
         code, _, err = call(line.replace("train.csv", "odd.csv"), capsys)
-        assert code == 2 and "--train: a label is also the name of a folder" in err
+        assert code == 2 and "--train: labels are also used as folder names" in err
         code, _, err = call(
             TRAIN.replace("up=up", f"{label}=up") + " --learner SP --rank 2", capsys
         )
-        assert code == 2 and "--train: a label is also the name of a folder" in err
+        assert code == 2 and "--train: labels are also used as folder names" in err

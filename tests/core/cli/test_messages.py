@@ -150,9 +150,8 @@ MESSAGES = {
         "train: this must be a PAutomaC model; got a PAutomaC file of strings"
     ),
     "score --model model --test train --solution solution": (
-        "the solution must give equal strings equal probabilities; got 0.2 and 0.3 for "
-        "strings 1 and 2, which are equal: it "
-        "belongs to another file"
+        "the solution gives the probabilities 0.2 and 0.3 to strings 1 and 2, which are equal, so "
+        "the solution belongs to another file"
     ),
     "score --model model --test short.solution": "short.solution: this must be a file of strings; "
     "got a PAutomaC solution",

@@ -169,7 +169,7 @@ def test_prefixes_have_no_counts() -> None:
 
 @pytest.mark.parametrize("name", ["-1", "a b", ""])
 def test_names_that_cant_stand_in_a_ranking_are_refused(name: str) -> None:
-    with pytest.raises(RecipeError, match="can't be written in a file with spaces between symbols"):
+    with pytest.raises(RecipeError, match="can't be written in a file that separates symbols"):
         write_ranking(np.array([[1, 0, -1]]), Alphabet(("a", name)))
     assert write_ranking(np.array([[0, -1]]), Alphabet(("a", name))) == "a -1\n"
     with pytest.raises(

@@ -183,7 +183,7 @@ def test_strings_over_an_alphabet() -> None:
         (["answer: 1", "wrong: 2"], 9, "wrong does not go with answer"),
         (["answer: 1", "answer: 2"], 8, "answer occurs twice"),
         (["answer: 1", "hint: two | So."], 8, "write a number"),
-        (["answer: 1", "hint: 2"], 9, "expected hint: wrong answer | reason; got '2'"),
+        (["answer: 1", "hint: 2"], 9, "a hint must be 'wrong answer | reason'; got '2'"),
         (["answer: 0.1234567891"], 8, "no answer that can be entered would be right"),
         (["right: x"], 8, "at least two options"),
         (["right: x", "wrong: x"], 9, "two options 'x'"),

@@ -363,7 +363,10 @@ def test_files_of_challenges_with_errors(tmp_path: Path):
         (("name: halves", "name: Halves!"), "name: only lower-case letters"),
         (("symbols: a\n", ""), "line 47: the line symbols: is missing, or has no value"),
         (("arrow 1 a 1 1/2", "arrow 1 a 3 1/2"), "To: there is no state 3; the states are 1"),
-        (("hint: One state is enough.\n", ""), "a task needs a text, a line hint:"),
+        (
+            ("hint: One state is enough.\n", ""),
+            "a task needs a text, a line that begins with hint:",
+        ),
         (("name: halves", "name: fibonacci"), "the name 'fibonacci' is already taken"),
     ):
         (tmp_path / "x.md").write_text(text.replace(*change))
