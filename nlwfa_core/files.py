@@ -250,7 +250,8 @@ class FileShelf:
         """Read the file of this name. Raises RecipeError if there is none."""
         if not SHA256.fullmatch(name) or not (self.directory / name).exists():
             raise RecipeError(
-                "These strings are no longer on the server: please upload or paste them again."
+                "This file is no longer on the server: please upload it again, or paste the "
+                "strings again."
             )
         self._touch(name)
         return read_capped(self.directory / name, limits.most("file_bytes"))

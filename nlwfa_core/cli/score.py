@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -41,6 +41,7 @@ from ..metrics.testset import used_alphabet
 from ..models.model import alphabet_of
 from ..models.wfa import WFA
 from ..sources.pautomac import model_reading, read_pautomac_model, read_solution, solution_reading
+from ..sources.preview import preview
 from ..sources.reading import Reading
 from ..sources.recognition import reading_of
 from ..strings.words import Alphabet
@@ -385,18 +386,34 @@ def _read_test_strings(
     models: Sequence[ModelFile | None],
     alphabet: Alphabet,
 ) -> StringFile:
-    """Read test strings; if they can't be read, and no choice was made, then in the way in which a
-    model's training strings were read.
+    """Read test strings; if they can't be read, and no choice was made, then like the training
+    strings of a model, where that has a meaning.
     """
     try:
         return read(test, reading, alphabet)
     except RecipeError:
-        chosen = [saved.info.get("reading") for saved in models if saved is not None]
-        for choices in chosen if reading == Reading() else []:
-            if choices and isinstance(choices, dict):
-                with suppress(RecipeError):
-                    return read(test, Reading(**choices), alphabet)
+        for saved in models if reading == Reading() else []:
+            chosen = _training_reading(saved, test)
+            if chosen is not None:
+                file = read(test, chosen, alphabet)
+                note = f"{test} is read like the model's training strings"
+                return replace(file, notes=(*file.notes, note))
         raise
+
+
+def _training_reading(saved: ModelFile | None, test: Path) -> Reading | None:
+    """Return how a model's training strings were read, if the column of the strings was chosen by
+    its name and the first line of the test file has that name, too.
+    """
+    choices = saved.info.get("reading") if saved is not None else None
+    if not isinstance(choices, dict):
+        return None
+    with suppress(RecipeError):
+        chosen = Reading(**choices)
+        shown = preview(read_bytes(test), chosen)
+        if shown is not None and chosen.text_column in shown.choices.get("text_column", ()):
+            return chosen if chosen.text_column and not chosen.text_column.isdecimal() else None
+    return None
 
 
 def _read_test_set(

@@ -36,11 +36,17 @@ def word_labels(words: Words, alphabet: Alphabet, after: Word = ()) -> list[str]
     """Write words as text, each extended by the word `after`; long labels are shortened in the
     middle.
     """
-    texts = [alphabet.decode(word + after) for word in words]
+    return [shortened(alphabet.decode(word + after)) for word in words]
+
+
+def shortened(text: str) -> str:
+    """Shorten a label in the middle to at most `MAX_LABEL` characters.
+
+    >>> shortened("the dog that chased the cat")
+    'the dog that…sed the cat'
+    """
     half = MAX_LABEL // 2
-    return [
-        text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}" for text in texts
-    ]
+    return text if len(text) <= MAX_LABEL else f"{text[:half]}…{text[-half + 1 :]}"
 
 
 def word_endings(words: Words, alphabet: Alphabet, most: int) -> list[str]:

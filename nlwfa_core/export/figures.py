@@ -80,7 +80,7 @@ def run_figures(
 
 def linear_of_rank(result: Result, hankel: HankelMatrix | None) -> LearnedModel | None:
     """Fit SP at the rank of a run, to be shown next to the run's model; None if that model is SP
-    itself or SP can't be fitted at that rank.
+    itself, or there is no matrix to which SP can be fitted at that rank.
     """
     learning = result.recipe.learning
     if hankel is None or not is_plain(hankel) or learning.learner == "SP":

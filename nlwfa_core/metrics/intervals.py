@@ -107,8 +107,8 @@ class Interval:
         the models were level. It is nan for a score, and where there is no interval. Equality
         ignores it.
     p_is_bound : bool
-        Whether the p value may be smaller: all resamples are on the same side of 0, so more of them
-        could show a smaller one. Equality ignores it.
+        Whether the p value may be smaller, as more resamples could show: all of them are on the
+        same side of 0, or it is the smallest that so many can show. Equality ignores it.
     """
 
     estimate: float
@@ -478,19 +478,22 @@ def least_p_value(num_resamples: int) -> float:
 def p_value_text(difference: Interval) -> str:
     """Write the p value of a difference with two significant digits; "–" if there is none.
 
-    A p value that is only an upper bound is written as one.
+    A p value that is only an upper bound is written as one, and is rounded up.
 
     >>> (
     ...     p_value_text(Interval(1, 0.1, 2, 0.0312)),
     ...     p_value_text(Interval(1, 0.1, 2, 0.001, p_is_bound=True)),
+    ...     p_value_text(Interval(1, 0.1, 2, 0.01332, p_is_bound=True)),
     ...     p_value_text(Interval(1, 0.1, 2)),
     ... )
-    ('0.031', '≤ 0.001', '–')
+    ('0.031', '≤ 0.001', '≤ 0.014', '–')
     """
     if math.isnan(difference.p_value):
         return "–"
-    text = format_significant(difference.p_value, 2)
-    return f"≤ {text}" if difference.p_is_bound else text
+    if not difference.p_is_bound:
+        return format_significant(difference.p_value, 2)
+    unit = 10.0 ** (math.floor(math.log10(difference.p_value)) - 1)  # of the second digit
+    return f"≤ {format_significant(math.ceil(difference.p_value / unit - 1e-9) * unit, 2)}"
 
 
 @check_types

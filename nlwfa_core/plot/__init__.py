@@ -49,6 +49,7 @@ from ..display.palette import (
     kind_of,
 )
 from ..display.projection import colouring, prefix_states, project
+from ..display.string_labels import shortened
 from ..display.walk import automaton_graph
 from ..errors import (
     RecipeError,
@@ -105,6 +106,7 @@ STYLE: dict[Any, Any] = {  # settings of Matplotlib
 MAX_TICKS = 12  # of a logarithmic axis that has a tick for each x
 MAX_NAMES = 25  # rows or columns of a matrix; more have numbers, not names
 MAX_LETTERS = 16  # of a row's or column's name
+LINE_INCHES = 0.25  # of a string's row
 MAX_CELLS = 200  # rows or columns of a matrix's image: a lone entry is as wide as a thin line
 DIGIT = 0.06  # the width of a tick's digit in inches
 ROW = 0.07  # the height of a row of ∞, as a share of the Axes' height
@@ -724,8 +726,9 @@ def weights(
     """Draw the weights that models give to some strings, such as ever deeper ones, on a logarithmic
     axis: a line for each model, and a wide grey one for the truth.
 
-    A weight of 0 is a × at the edge, and a negative one an empty circle at its absolute value. Long
-    labels stand to the left of the axis, one below the other, and short ones below it.
+    A weight of 0 is a × at the end of the axis where weights are small, and a negative one an empty
+    circle at its absolute value. Long labels stand one below the other, to the left of the weights,
+    and are shortened in the middle; short ones stand below the weights.
 
     >>> ax = weights({"SP": [0.4, 0.0], "both.non": [0.4, 0.2]}, ["[]", "[[]]"], truth=[0.4, 0.16])
     >>> [line.get_label() for line in ax.lines if line.get_label()[0] != "_"]
@@ -756,8 +759,8 @@ def weights(
                 f"there must be as many weights as labels ({len(labels)}); "
                 f"got {len(values)} for {name}"
             )
-    axes = _axes(ax)
     long = max(map(len, labels), default=0) > MAX_LETTERS // 4  # then strings are on the y axis
+    axes = _axes(ax, height=max(HEIGHT, LINE_INCHES * len(labels)) if long else HEIGHT)
     (axes.set_xscale if long else axes.set_yscale)("log")
     edge = axes.get_yaxis_transform() if long else axes.get_xaxis_transform()
 
@@ -791,14 +794,13 @@ def weights(
         low, high = np.log(axes.get_xlim() if long else axes.get_ylim())
         limits = (np.exp(low - ROW * len(zeros) * (high - low)), np.exp(high))
         (axes.set_xlim if long else axes.set_ylim)(limits)
-    texts = list(map(_literal, labels))
     if long:
-        axes.set_yticks(places, texts)
+        axes.set_yticks(places, [_literal(shortened(label)) for label in labels])
         axes.yaxis.minorticks_off()
-        axes.invert_yaxis()
+        axes.yaxis.set_inverted(True)
         axes.set_xlabel("weight")
     else:
-        axes.set_xticks(places, texts)
+        axes.set_xticks(places, list(map(_literal, labels)))
         axes.xaxis.minorticks_off()
         axes.set_ylabel("weight")
     axes.legend(frameon=False)

@@ -305,6 +305,7 @@ class Table:
     has_header: bool = False  # whether the first row that is not blank names the columns
     detail: str = ""  # a description of these columns for the user, as the end of a sentence
     is_chosen: bool = False  # whether a user has said which columns these are
+    note: str = ""  # a warning for the user
 
 
 def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Table | None:
@@ -448,14 +449,19 @@ def _columns(table: list[list[str]], delimiter: str, certain: bool) -> Table | N
         return None  # a file of tokens separated by tabs: all numbers, or equally many in each line
     numeric = [column for column in numeric if column in columns]
     if has_header:
-        return _columns_by_name(table[0], columns, numeric, delimiter, dropped)
+        return _columns_by_name(table[0], columns, numeric, delimiter, dropped, certain)
     if len(columns) != 2 or not numeric:
-        raise _other_table(table[0], delimiter)
+        raise _other_table(table[0], delimiter, certain)
     return _columns_by_content(table, columns, delimiter, dropped, certain)
 
 
 def _columns_by_name(
-    names: list[str], columns: list[int], numeric: list[int], delimiter: str, dropped: str
+    names: list[str],
+    columns: list[int],
+    numeric: list[int],
+    delimiter: str,
+    dropped: str,
+    certain: bool,
 ) -> Table:
     """Find the columns of strings and counts, of a table whose first row names its columns.
 
@@ -466,7 +472,7 @@ def _columns_by_name(
         detail = f"strings in the column {names[columns[0]][:20]!r}{dropped}"
         return Table(delimiter, len(names), columns[0], None, True, detail)
     if len(columns) != 2 or not numeric:
-        raise _other_table(names, delimiter)
+        raise _other_table(names, delimiter, certain)
     counts = _named_counts(names, columns, numeric)
     strings = columns[0] if counts == columns[1] else columns[1]
     detail = (
@@ -877,8 +883,10 @@ class _Columns:
         is_log = not CASE_NAMES.isdisjoint(names) and not EVENT_NAMES.isdisjoint(names)
         if is_log or 2 * known >= len(names):
             return True
-        below = list(zip(*self.table[1:], strict=True))
-        return any(map(_is_numeric, map(list, below))) or _are_names(first, below)
+        return any(
+            _is_numeric([row[column] for row in self.table[1:]])
+            for column in range(self.width if len(self.table) > 1 else 0)
+        )
 
     def index(self, choice: str, what: str) -> int:
         """Return the index of a column that was chosen."""
@@ -903,21 +911,6 @@ class _Columns:
         """List the columns that have one of some names."""
         return [column for column, name in enumerate(self.names) if name and _plain(name) in names]
 
-    def only_strings(self, other: int | None) -> int:
-        """Return the index of the only column that is not `other` or, of several, of the only one
-        with strings of several tokens.
-        """
-        others = [column for column in range(self.width) if column != other]
-        if len(others) > 1 and len(self.body) >= FEWEST_BELOW:
-            others = [
-                column
-                for column in others
-                if _has_only_sentences([row[column] for row in self.body])
-            ]
-        if len(others) != 1:
-            raise FormatError(f"say which column has the strings (text_column); {self.seen}")
-        return others[0]
-
     def title(self, column: int) -> str:
         """Write the name of a column, or its number and an example."""
         if self.names[column]:
@@ -936,11 +929,11 @@ class _Columns:
         return f"; not used: {listed(others)}" if others else ""
 
 
-def _are_names(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return whether a table's first row has names: words that do not occur below, where some
+def _may_be_names(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether a table's first row may have names: words that do not occur below, where some
     column has only strings of several tokens.
 
-    >>> _are_names(["id", "tags"], [("s1", "s2", "s3"), ("DET NOUN", "ADJ NOUN", "PRON VERB")])
+    >>> _may_be_names(["id", "tags"], [("s1", "s2", "s3"), ("DET NOUN", "ADJ NOUN", "PRON VERB")])
     True
     """
     return (
@@ -948,12 +941,8 @@ def _are_names(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         and len(below[0] if below else ()) >= FEWEST_BELOW
         and all(NAME.fullmatch(cell) for cell in first)
         and not any(name in column for name, column in zip(first, below, strict=True))
-        and any(map(_has_only_sentences, below))
+        and any(all(num_tokens(cell) > 1 for cell in column) for column in below)
     )
-
-
-def _has_only_sentences(column: Sequence[str]) -> bool:
-    return all(num_tokens(cell) > 1 for cell in column)
 
 
 FEWEST_BELOW = 3  # rows from which the form of a column is known
@@ -1015,9 +1004,20 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
                 and (not columns.has_header or is_count_name(columns.names[column]))
             ]
             counts = numeric[-1] if numeric else None
-        strings = columns.only_strings(counts)
+        others = [column for column in range(columns.width) if column != counts]
+        if len(others) != 1:
+            raise FormatError(f"say which column has the strings (text_column); {columns.seen}")
+        strings = others[0]
     if strings == counts:
         raise FormatError(f"the strings and the counts can't be in the same column; {columns.seen}")
+    first, *below = columns.table
+    may_be_names = not columns.has_header and reading.header == AUTO
+    note = (
+        f"The first line, {listed([repr(cell[:20]) for cell in first])}, may have the names of the "
+        "columns: it is read as a string. If these are names, set the header to yes."
+        if may_be_names and _may_be_names(first, list(zip(*below, strict=True)))
+        else ""
+    )
     counted = (
         f"counts in {columns.title(counts)}" if counts is not None else "each line counts once"
     )
@@ -1030,27 +1030,8 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
         f"strings in the column {columns.title(strings).removeprefix('column ')}, {counted}"
         f"{columns.unused(strings, counts)}",
         is_chosen=True,
+        note=note,
     )
-
-
-def sentence_table_of(rows: Sequence[str], all_rows: bool) -> Table | None:
-    """Find the only column with strings of several tokens in a table of three columns or more, none
-    of which has numbers, which might be counts; None in any other table.
-
-    >>> rows = ["id,genre,tags", "s1,web,DET NOUN", "s2,news,ADJ NOUN", "s3,web,PRON VERB"]
-    >>> sentence_table_of(rows, all_rows=True).detail
-    "strings in the column 'tags', each line counts once; not used: 'id', 'genre'"
-
-    `rows` and `all_rows`: the same as for `table_of`.
-    """
-    try:
-        columns = _Columns(rows, all_rows, Reading("csv"), ())
-        strings = columns.only_strings(None)
-    except FormatError:
-        return None
-    if columns.width < 3 or any(map(_is_numeric, map(list, zip(*columns.body, strict=True)))):
-        return None
-    return chosen_table_of(rows, all_rows, Reading("csv", text_column=str(strings + 1)))
 
 
 def labelled_table_of(

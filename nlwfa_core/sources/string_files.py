@@ -83,7 +83,6 @@ from .recognition import (
     json_lines_of,
     known_header,
     num_tokens,
-    sentence_table_of,
     states_its_length,
     table_of,
     title_notes,
@@ -1165,6 +1164,8 @@ def read_strings(
     weights = np.concatenate(counts.blocks) if counts.blocks else None
     if layout.format in ("tokens", "characters"):
         notes += [*title_notes(rows), *line_notes(rows)]
+    if isinstance(layout.columns, Table) and layout.columns.note:
+        notes.append(layout.columns.note)
     if layout.format in ("fasta", "fastq"):
         notes += _case_notes(full.symbols)
     notes += empty_word_notes(parts, full, tokens)
@@ -1357,9 +1358,7 @@ def layout_of(
             table = (
                 chosen_table_of(rows, all_rows, reading)
                 if chosen
-                else sentence_table_of(rows, all_rows)
-                or table_of(rows, all_rows, certain=True)
-                or Table()
+                else table_of(rows, all_rows, certain=True) or Table()
             )
             return Layout(format, reading, table)
         case "json":

@@ -265,7 +265,7 @@ def test_an_upload_stays_on_all_pages_and_until_it_is_taken_out() -> None:
 def test_a_link_to_a_file_that_is_gone_says_so() -> None:
     app = open_lab("data", source="upload", upload="0" * 64)
     assert complaints(app) == [
-        "These strings are no longer on the server: please upload or paste them again."
+        "This file is no longer on the server: please upload it again, or paste the strings again."
     ]
 
 

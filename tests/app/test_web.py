@@ -151,7 +151,7 @@ def test_uploads_are_limited_in_sum_by_browser(monkeypatch: pytest.MonkeyPatch) 
     _, _, text = asked(
         "/_stcore/upload_file/session/x", method="PUT", content_length="41", cookie=cookie("cd")
     )
-    assert "must be at most 100 bytes in total; with this one they would have 141" in text
+    assert "must be at most 100 bytes in total; with this one they would come to 141" in text
 
 
 def test_fresh_cookies_have_a_share_of_the_memory_and_members_the_rest(

@@ -230,7 +230,7 @@ def test_a_wrong_file_is_one_line_before_any_run(
     code, out, err = run("sweep", write(folder, **lists), "--out", folder / "home")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
-    for word in ("Data page", "SHA", "0-9a-f", "upload or paste them again"):
+    for word in ("Data page", "SHA", "0-9a-f", "upload it again"):
         assert word not in err
     assert not (folder / "home" / "runs").exists()
 

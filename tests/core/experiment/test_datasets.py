@@ -543,9 +543,7 @@ def test_uploads_that_are_not_there_are_asked_for_again(shelf: FileShelf) -> Non
     with pytest.raises(RecipeError, match="There are no strings yet"):
         load_data(DataRecipe(source="upload"))
     for name in ("0" * 64, "", "../secret", "0" * 64 + "\n"):
-        with pytest.raises(
-            RecipeError, match="no longer on the server: please upload or paste them again"
-        ):
+        with pytest.raises(RecipeError, match="no longer on the server: please upload it again"):
             shelf.get(name)
 
 

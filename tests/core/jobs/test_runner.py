@@ -400,7 +400,7 @@ def test_uploads(runner: Runner, tmp_path: Path) -> None:
     none = runner.submit(recipe_of().changed(data=DataRecipe(source="upload")), "me")
     assert over(runner, found).message is None
     assert over(runner, found).state == "done"
-    for key, words in ((lost, "upload or paste them again"), (none, "There are no strings yet")):
+    for key, words in ((lost, "upload it again"), (none, "There are no strings yet")):
         told = over(runner, key)
         assert told.state == "failed"
         assert words in str(told.message)
