@@ -16,6 +16,7 @@ from setuptools import Distribution
 
 from nlwfa_core.__main__ import main
 from nlwfa_core.errors import MissingExtra, check_extra
+from nlwfa_core.files import __version__
 from tests.imports import CORE, imports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,6 +40,14 @@ def test_the_citation_names_software_and_paper() -> None:
         re.search(r"^license: BSD-3-Clause$", text, re.MULTILINE)
         and "Nonlinear Weighted Finite Automata" in text
     )
+
+
+def test_the_version_is_that_of_the_last_entry_and_of_the_citation() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version, date = re.findall(r"^## (\S+) \((\S+)\)$", changes, re.MULTILINE)[0]
+    assert version == __version__
+    assert f"\nversion: {version}\ndate-released: {date}\n" in citation
 
 
 def installed_files(monkeypatch: pytest.MonkeyPatch) -> set[str]:

@@ -1,7 +1,8 @@
 """What stays from 1.0 on: public names, commands and their options, parameters of links, keys of
 recipes, and models that were saved. `tests/promises` has them as they were.
 
-There may be more of each. Until 1.0 is released, `python -m tests.test_promises` writes them anew.
+There may be more of each. `python -m tests.test_promises` writes them anew, for another major
+version.
 """
 
 from __future__ import annotations
