@@ -1040,7 +1040,7 @@ class Explore {
         return item;
       });
     this.find(".rankkey").replaceChildren(
-      `on ${material.tests.toLocaleString("en")} test strings: ${SCORES[state.score][1]}`,
+      `${SCORES[state.score][1]} (${material.tests.toLocaleString("en")} test strings)`,
       ...(thin.length ? ["; thin:", ...thin] : []),
       state.linear === "PFA" && thin.some(({ textContent }) => textContent === " SP") ? "; dashed: PFA" : "",
     );

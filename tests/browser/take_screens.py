@@ -21,7 +21,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
-COLOURS = 200
+COLOURS = 256
 # Page and look of each picture that the documentation has.
 PICTURES = (("", "desktop"), ("train", "desktop"), ("states", "dark"), ("predict", "phone"))
 
@@ -40,6 +40,18 @@ def everything_visible(page: Page) -> None:
     page.set_viewport_size(
         {"width": size["width"], "height": max(size["height"], min(int(height) + 40, 6000))}
     )
+
+
+def few_colours(picture: Image.Image) -> Image.Image:
+    """Reduce a picture to its most frequent colours, so large pale areas keep theirs, and to as
+    many that are far apart, so thin lines do, too.
+    """
+    frequent = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)
+    half = COLOURS // 2
+    apart = picture.quantize(half, Image.Quantize.MAXCOVERAGE).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([*(part for _, colour in frequent[:half] for part in colour), *apart])
+    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def main() -> None:
@@ -69,9 +81,7 @@ def main() -> None:
             page.wait_for_timeout(2_500)  # charts are drawn after the script's end
             picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
             name = FOLDER / f"{path or 'explore'}-{look}.png"
-            picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-                name, optimize=True
-            )
+            few_colours(picture).save(name, optimize=True)
             print(name.relative_to(ROOT), f"{name.stat().st_size // 1024} kB", flush=True)
         browser.close()
 
