@@ -306,6 +306,8 @@ def test_a_teachers_link_shows_another_person_the_same_screen(
     )
     train(mine)
     keyed(mine, "pins.A").get_by_role("button").click()
+    pinned = re.compile("A: SP, k = 3")
+    expect(keyed(mine, "pins.A").get_by_role("button")).to_have_text(pinned)
     settled(mine)
     keyed(mine, "share").get_by_role("button").first.click()
     keyed(mine, "share.show").locator("input").fill("rank k")
@@ -326,7 +328,7 @@ def test_a_teachers_link_shows_another_person_the_same_screen(
     for hidden in ("source", "grammar", "num_strings", "controls.preset"):
         expect(keyed(theirs, hidden)).to_be_hidden()
     expect(keyed(theirs, "learner")).to_be_visible()  # the step needs it
-    expect(keyed(theirs, "pins.A").get_by_role("button")).to_have_text(re.compile("A: SP, k = 3"))
+    expect(keyed(theirs, "pins.A").get_by_role("button")).to_have_text(pinned)
     press(theirs, "screen.all")
     press(theirs, "screen.fewer")
     expect(keyed(theirs, "grammar")).to_be_hidden()

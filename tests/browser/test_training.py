@@ -66,7 +66,7 @@ def test_pause_step_reload_play_and_cancel(page: Page, lab: str) -> None:
     network = page.get_by_role("group", name="The auto-encoder, drawn")
     network.get_by_label("Row of H, prefix u").select_option("[")
     expect(network.locator(".said")).to_contain_text(
-        re.compile(r"u = \[: state \(.*tanh units.*Largest error: v = ")
+        re.compile(r"u = \[: state \(.*tanh units.*Largest error at v = ")
     )
     page.reload()
     expect(heading(page, "train")).to_be_visible()

@@ -612,7 +612,7 @@ def test_networks_trained_to_convergence_are_compared_with_sp_and_with_controls(
     assert "Nothing is missing." in page
     text = page.split("## Against models of the same number of states")[1]
     assert (
-        "word error rate (end counted), converged against HMM: undecided at k = 5, 10, 20" in text
+        "word error rate (end counted), converged. Against HMM: undecided at k = 5, 10, 20" in text
     )
     assert "Against GRU: behind at k = 5, 10, 20" in text
     assert "Against SP + likelihood: ahead at k = 5, 10, 20" in text
