@@ -109,9 +109,8 @@ def table(opponents: Opponents | None, work: Work, repeats: int, iterations: int
         ["true model", "", "", scores.true_log2_pauto, truth],
     ]
     notes = [
-        "Each of theirs ran once. *log* is hmmlearn's default; *scaling* is faster, and the ratios "
-        "are to its time. The HMM emits an end symbol after each string. EM maximises the "
-        "likelihood; SP matches moments. "
+        "hmmlearn ran once with each setting. *log* is its default; *scaling* is faster, and the "
+        "ratios refer to its time. The HMM emits an end symbol after each string. "
         "A PFA has |Σ| times as many transition probabilities as an HMM. "
         f"The scores are on {len(words)} test strings as drawn; Pauto uses their exact "
         "probabilities.",

@@ -71,10 +71,9 @@ def table(
                 ]
             )
     notes = [
-        "Both get the same strings. AALpy learns a stochastic Mealy machine with a single "
-        "input, whose outputs are the symbols and "
-        "the end: a PDFA. Scores are on 1,000 test strings as drawn, with their exact "
-        "probabilities. Theirs ran once."
+        "Both learn from the same strings. AALpy learns a stochastic Mealy machine with a single "
+        "input, whose outputs are the symbols and the end; this is a PDFA. Scores are on 1,000 "
+        "test strings as drawn, with their exact probabilities. AALpy ran once for each row."
     ]
     return Table(title, columns=columns, rows=rows, notes=notes)
 

@@ -121,7 +121,7 @@ def epochs(work: Work, rank: int, repeats: int, num_judges: int, batch: int = 25
     ours, others = interleave([turn, clocked(lambda: timed.epoch(0, batches[0], judging))], repeats)
     title = (
         f"epoch, {work.name}: {train.num_strings:,} strings in batches of {batch}, "
-        f"{num_judges:,} judge, k = {rank}"
+        f"{num_judges:,} for validation, k = {rank}"
     )
     checked = f"bits per symbol after each of {CHECKED_EPOCHS} epochs: 1e-6 ({error:.0e})"
     return Comparison(title, ours, f"{OPPONENT}, padded batches", others, None, checked)

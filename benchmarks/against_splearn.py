@@ -222,12 +222,13 @@ def tables(opponents: Opponents | None, works: Sequence[Work], repeats: int) -> 
     learn.comparisons.append(nonlinear_weights(works[0], works[0].words, max(repeats, 3)))
     count.notes.extend(
         (
-            "Theirs is the part of `fit` before the SVD. scikit-splearn can't choose a basis by "
-            "frequency, so it is given our basis, as sets.",
-            "scikit-splearn fills dense matrices faster than its default sparse ones, but then "
-            "fits with an inexact, randomised SVD, so only the time of its dense fits is compared.",
+            "scikit-splearn's time is that of the part of `fit` before the SVD. It can't choose a "
+            "basis by frequency, so it is given ours as sets.",
+            "scikit-splearn fills dense matrices faster than its default sparse ones. It fits "
+            "dense matrices by an inexact, randomised SVD, so only the times of those fits are "
+            "compared.",
             "“Dictionaries given”: scikit-splearn is given its counts of strings, prefixes and "
-            "suffixes; ours still chooses the basis.",
+            "suffixes. Our time still includes choosing the basis.",
         )
     )
     if opponents is None:

@@ -24,8 +24,9 @@ from nlwfa_core.sources.dyck import Dyck
 
 from .report import Comparison, Table
 from .timing import Timing
+from .work import Work
 
-OPPONENT = "Adamax with a cosine"
+OPPONENT = "Adamax"
 Training = Callable[[Networks, Callable[[Progress], None]], TrainingLog]
 
 
@@ -72,12 +73,12 @@ def compare(
 
 
 def to_the_same_loss(
-    title: str, hankel: HankelMatrix, ranks: Sequence[int], epochs: int, repeats: int
+    work: Work, hankel: HankelMatrix, ranks: Sequence[int], epochs: int, repeats: int
 ) -> list[Comparison]:
     """Compare both steps: the factorisation, and the transitions between states of SP and of our
     nonlinear factorisation.
     """
-    rows = []
+    rows: list[Comparison] = []
     maps = mapped_rows(hankel)
 
     def factorisation(options: Networks, report: Callable[[Progress], None]) -> TrainingLog:
@@ -85,12 +86,13 @@ def to_the_same_loss(
 
     for rank in ranks:
         for coder in (FacNon, BothNon):
-            name = f"{title}, k = {rank}, factorisation of {coder.name()}"
+            called = work.name if rows else work.title
+            name = f"{called}, k = {rank}, factorisation of {coder.name()}"
             rows.append(compare(name, factorisation, coder(rank=rank), epochs, repeats))
         for learner in (TranNon, BothNon):
             options = learner(rank=rank)
             latent = fit_factorisation(hankel, options).latent
-            name = f"{title}, k = {rank}, transitions of {learner.name()}"
+            name = f"{work.name}, k = {rank}, transitions of {learner.name()}"
 
             def training(
                 options: Networks, report: Callable[[Progress], None], latent: np.ndarray = latent
@@ -111,7 +113,7 @@ def first_steps() -> Table:
         logs = fit(hankel, learner, rank=recipe.learning.rank).report.logs
         seconds = perf_counter() - started
         rows.append([learner, f"{seconds:.2f}", "; ".join(map(ending, logs)) or "closed form"])
-    note = "The percentage is how far the last 100 epochs lowered the loss."
+    note = "The percentages state by how much the last 100 epochs lowered the loss."
     return Table(
         "The first experiment, to convergence",
         columns=("learner", "seconds", "how it ended"),

@@ -63,7 +63,7 @@ def _long_words() -> Words:
 
 
 def _fac_non(hankel: HankelMatrix, rank: int, masked: bool = False, **options: Any) -> NLWFA:
-    """Learn fac.non with transitions by least squares, the solution to which their training by
+    """Learn fac.non with transitions by least squares, the solution to which their training with
     Adamax would converge.
     """
     factors = fit_factorisation(hankel, FacNon(rank=rank, **PAPER | options), masked)
@@ -150,13 +150,17 @@ def squares(sizes: Sequence[int], num_automata: int, epochs: int) -> list[Table]
             "ahead",
         )
         notes = [
-            f"{num_automata} automata, 2 symbols; all prefixes and suffixes up to length 4; "
-            "error on 1,000 strings of 10–13 symbols.",
-            "√: the element-wise root |f| is learned, and the model's output is squared.",
-            "ahead: the number of automata on which its error is below SP's at every rank below "
-            "k (k + 1) / 2.",
-            f"fac.non: {epochs} epochs, rate 0.03 along a cosine, least-squares transitions.",
+            f"The table is for {num_automata} automata with 2 symbols and a basis of all prefixes "
+            "and suffixes up to length 4. Errors are on 1,000 strings of 10–13 symbols.",
+            "√ means that the element-wise square root |f| is learned, and the model's output is "
+            "squared.",
+            "*ahead* is the number of automata on which the model's error is below SP's at every "
+            "rank below k (k + 1) / 2.",
+            f"fac.non has least-squares transitions. It is trained for {epochs} epochs at a rate "
+            "that falls from 0.03 along a cosine; from the SVD, it is not trained further.",
         ]
+        if tables:
+            notes = ["The notes on the table above apply here too."]
         tables.append(
             Table(f"Squared function: {family} f", columns=columns, rows=rows, notes=notes)
         )
@@ -220,13 +224,14 @@ def refined_squares(sizes: Sequence[int], num_automata: int, restarts: int) -> T
         "starts",
     )
     notes = [
-        f"{num_automata} automata, 2 symbols; median (mean ± sd) relative RMSE on 1,000 "
-        "strings of 10–13 symbols.",
-        "fac.non: hidden 1, so only the encoder has tanh; transform sqrt, so squared output; "
-        "refined on all strings up to length 9.",
-        f"recovered: with an error below {RECOVERED:g}; ahead: below SP's best under the "
-        "full rank; starts: median number of "
-        f"random starts, in addition to the root of the linear model; at most {restarts:,}.",
+        f"The errors are median (mean ± sd) relative RMSEs of {num_automata} automata with 2 "
+        "symbols, on 1,000 strings of 10–13 symbols.",
+        "fac.non has `hidden` 1, so only its encoder has tanh, and `transform` sqrt, so its "
+        "output is squared. It is refined on all strings up to length 9.",
+        f"*recovered* counts the automata with an error below {RECOVERED:g}, and *ahead* those "
+        "with an error below SP's best under the full rank. *starts* is the median number of "
+        f"random starts, at most {restarts:,}, in addition to the start at the square root of the "
+        "linear model.",
     ]
     return Table(
         "Squared function: signed f, refined on the values", columns=columns, rows=rows, notes=notes
@@ -278,10 +283,10 @@ def missing(sizes: Sequence[int], num_functions: int, epochs: int) -> Table:
         "fac.non, masked",
     )
     notes = [
-        f"{num_functions} signed random functions of rank k; median (mean ± sd) of the "
-        "relative RMSE on the missing strings.",
-        "zeros: unknown cells set to 0; completed: alternating least squares with the "
-        "ridge in brackets; masked: the loss on known cells.",
+        "The errors are median (mean ± sd) relative RMSEs on the missing strings, for "
+        f"{num_functions} signed random functions of rank k.",
+        "*zeros*: unknown cells are set to 0. *completed*: they are filled in by alternating "
+        "least squares, with the ridge in brackets. *masked*: only known cells count in the loss.",
     ]
     return Table("Values with 30 % of the strings missing", columns=columns, rows=rows, notes=notes)
 

@@ -131,14 +131,12 @@ def compare(work: Work, epochs: tuple[int, int], repeats: int, target: float | N
         "scores"
     )
     note = (
-        "For SP, weights are compared rather than scores: where a rank-k model gives "
-        "exactly 0, as it does for deep brackets, the plain "
-        "program gives a rounding error of some 1e-32, whose logarithm would enter its scores."
+        "For SP, weights are compared instead of scores: where our model gives exactly 0, the "
+        "plain program gives a rounding error, whose logarithm would affect its scores."
     )
     shared = (
-        "As in the lab, ours trains one auto-encoder for fac.non and both.non, whose first "
-        "steps are the same to the last bit. The "
-        "plain program trains each learner separately."
+        "As in the lab, our program trains a single auto-encoder for fac.non and both.non, because "
+        "their first steps are identical. The plain program trains each learner separately."
     )
     return Table(
         "The default lesson",

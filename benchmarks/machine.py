@@ -199,10 +199,9 @@ def table(limits: Limits, kernels: Sequence[tuple[str, tuple[float, float], floa
             ]
         )
     notes = [
-        "Flops and bytes are counted from the shapes, not measured: each array of a product "
-        "counts as read or written once. If the "
-        "arrays fit into a cache, the share of the triad may exceed 100 %. tanh counts as "
-        "bytes only.",
+        "Flops and bytes are not measured but counted from the shapes: each array of a product "
+        "counts as read or written once, and tanh counts as bytes only. If the arrays fit in a "
+        "cache, the share of the triad can exceed 100 %.",
     ]
     return Table("The machine's limits", columns=columns, rows=rows, notes=notes)
 

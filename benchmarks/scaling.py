@@ -44,9 +44,10 @@ def strings(sizes: Sequence[int], repeats: int) -> Table:
                 f"≤ {FLAT}×",
             ]
         )
-    columns = ("strings", "distinct", "ms", "µs a string", "to the smallest", "target")
+    columns = ("strings", "distinct", "ms", "µs a string", "relative to the smallest", "target")
     notes = [
-        "Strings in memory: `Sample.of`, `select_basis`, `estimate_hankel`, basis 1000 × 1000."
+        "The strings are in memory. Times are for `Sample.of`, `select_basis` and "
+        "`estimate_hankel`, with basis 1000 × 1000."
     ]
     return Table("Growth with the number of strings: Dyck", columns=columns, rows=rows, notes=notes)
 
@@ -127,9 +128,10 @@ def step_by_step(works: Sequence[Work], num_test: int, repeats: int) -> Table:
     sizes = [f"{len(work.alphabet):,} symbols" for work in works]
     columns = ("step", *(f"{size}, {unit}" for size in sizes for unit in ("s", "peak MiB")))
     notes = [
-        f"{'; '.join(work.title for work in works)}; k = {works[0].rank}. Scores: all of "
-        f"`evaluate` on {num_test:,} strings.",
-        "Peak: the memory that a step allocates, measured in a separate run that is not timed.",
+        f"{'; '.join(work.title for work in works)}; k = {works[0].rank}. The rows "
+        f"“scores of …” time all of `evaluate` on {num_test:,} strings.",
+        "The peak is the memory that a step allocates, measured in a separate run that is not "
+        "timed.",
     ]
     return Table("A large alphabet, step by step", columns=columns, rows=rows, notes=notes)
 

@@ -222,10 +222,10 @@ def _statistics(plan: Plan, against: opponents.Opponents | None) -> Table:
                     against_splearn.counting_anywhere(against, sized, statistic, repeats)
                 )
     table.notes.append(
-        "Ours starts from the strings as drawn and chooses the basis; the others are given "
-        "the basis. scikit-splearn counts every prefix "
-        "and factor up to the longest that the matrix needs: given the basis as sets, it would "
-        "leave most cells at 0."
+        "Our time starts from the strings as drawn and includes choosing the basis; the others "
+        "are given the basis. scikit-splearn counts all prefixes and factors up to the longest "
+        "that the matrix needs, because it would leave most cells at 0 if it were given the basis "
+        "as sets."
     )
     return table
 
@@ -243,7 +243,7 @@ def _refinement(plan: Plan) -> Table:
         table.comparisons.append(against_refinement.epochs(spice, 20, min(plan.repeats, 3), 450))
     table.notes.append(
         "Times are for one pass over the same batches and for scoring the validation strings. "
-        "Ours uses float64."
+        "Our program uses float64."
     )
     return table
 
@@ -266,20 +266,20 @@ def _recurrent(plan: Plan) -> Table:
             for kind in ("GRU", "LSTM")
         )
     table.notes.append(
-        "Both sides start from the same weights, read the same batches and, when timed, use "
-        "32-bit floats."
+        "Both sides start from the same weights and read the same batches. Timed runs use 32-bit "
+        "floats."
     )
     return table
 
 
 def _likelihood(plan: Plan) -> Table:
-    table = Table("Networks by likelihood, processor seconds of a rank given those below")
+    table = Table("Networks by likelihood, processor time of each rank after those below it")
     dyck = work.dyck(60, num_words=200) if plan.is_quick else work.dyck(2_000, num_words=2_000)
     largest, training = (1, Training(updates=4)) if plan.is_quick else (5, Training())
     table.comparisons.extend(against_gru.ranks(dyck, largest, training))
     table.notes.append(
-        "Each side trains once with its default settings; the strings scored are not training "
-        "strings."
+        "Each side trains once, with its default settings. Scores are on strings that were not "
+        "used in training."
     )
     return table
 
@@ -293,8 +293,8 @@ def _steps(plan: Plan) -> Table:
             against_plain.steps(hankel, rank, plan.repeats, target, two_threads=target is not None)
         )
     table.notes.append(
-        "Ours: float64, the median time per epoch in a short training run with the public "
-        "function, all of its work included."
+        "Our time is the median per epoch of a short training run in float64 with the public "
+        "function, including all of its work."
     )
     return table
 
@@ -314,8 +314,8 @@ def _training(plan: Plan) -> Table:
         against_plain.training(sized, hidden, plan.long_repeats + 1, epochs, 30)
     )
     table.notes.append(
-        "Extrapolated: the median time per epoch of both steps, times the number of epochs; "
-        "work that is done only once is left out on both sides."
+        "Extrapolated: for each step, the median time per epoch is multiplied by the number of "
+        "epochs. Work that is done only once is left out on both sides."
     )
     return table
 
@@ -357,7 +357,8 @@ def _alphabet(plan: Plan, against: opponents.Opponents | None) -> list[Table]:
             against_splearn.learning(against, large, min(plan.repeats, 3), target=None, dense=False)
         )
         learning.notes.append(
-            "Theirs: sparse matrices, its default. Dense ones would have |P| × |S| × |Σ| numbers."
+            "scikit-splearn uses sparse matrices, its default. Dense ones would have "
+            "|P| × |S| × |Σ| numbers."
         )
     both = (large, work.with_fewer_symbols(large, smaller))
     return [
@@ -394,7 +395,7 @@ def _convergence(plan: Plan) -> list[Table]:
     table = Table("Seconds to the loss with which the paper's optimiser ends")
     table.comparisons.extend(
         convergence.to_the_same_loss(
-            sized.title, sized.counted(sized.sample()), ranks, epochs, plan.long_repeats
+            sized, sized.counted(sized.sample()), ranks, epochs, plan.long_repeats
         )
     )
     verbs = None if plan.is_quick else work.spice()
@@ -403,8 +404,9 @@ def _convergence(plan: Plan) -> list[Table]:
     else:
         hankel = verbs.counted(verbs.sample())
         table.comparisons.extend(
-            convergence.to_the_same_loss(verbs.title, hankel, (10, 50), epochs, plan.long_repeats)
+            convergence.to_the_same_loss(verbs, hankel, (10, 50), epochs, plan.long_repeats)
         )
+    table.notes.append("Adamax has a rate that falls along a cosine.")
     return [table, convergence.first_steps()]
 
 

@@ -194,15 +194,14 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
         f"{cells[0]} |",
         f"| speed-up by a second process, {one.runs} runs of {one.training / one.runs:.2f} "
         f"s: wall / wall | {cells[1]} |",
-        "| the same for two bare processes, the most that the machine could give | "
-        f"{ceiling:.2f} × | |",
+        f"| the same for two bare processes, the limit of the machine | {ceiling:.2f} × | |",
         "",
         "| sweep | runs | wall, s | training, s | processor, sweep itself, s | processor, "
         "workers, s |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     named = (
-        ("a few, to warm up", warm),
+        ("warm-up", warm),
         ("short, one process", many),
         ("long, one process", one),
         ("long, two processes", two),
@@ -215,10 +214,10 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
     lines += [
         "",
         f"The sweep's own process took {ours:.1f} ms of processor time per run (rows of the "
-        "history, files, imports). Load "
-        f"average before {started:.1f}, after {os.getloadavg()[0]:.1f}: with other work on "
-        "the machine the second process has no "
-        "core of its own, and the bare processes' row shows how much could be gained.",
+        "history, files, imports). The load "
+        f"average was {started:.1f} before and {os.getloadavg()[0]:.1f} after the measurement. "
+        "With other work on the machine, the second process has no core of its own; the row of the "
+        "bare processes shows the largest speed-up that was possible.",
     ]
     return "\n".join(lines)
 

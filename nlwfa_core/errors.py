@@ -23,7 +23,7 @@ PLAIN_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 class RecipeError(ValueError):
-    """A request that can't be carried out; the message says what was wrong, what was given and what
+    """A request that can't be carried out. The message says what was wrong, what was given and what
     is allowed.
 
     >>> from nlwfa_core import RecipeError, as_sample
@@ -36,10 +36,10 @@ class RecipeError(ValueError):
 
 
 class FieldError(RecipeError):
-    """A field of a recipe with a value that is not allowed; the message begins with the field's
+    """A field of a recipe has a value that is not allowed. The message begins with the field's
     name.
 
-    `field`: the field's name in the message. Commands replace it by the name of their option.
+    `field`: the field's name in the message. Commands replace it with the name of their option.
     """
 
     def __init__(self, message: str, field: str = "") -> None:
@@ -48,9 +48,8 @@ class FieldError(RecipeError):
 
 
 class RunsFailed(RecipeError):
-    """Some of several runs could not be carried out; the message names each of these.
-
-    The results of the others are kept.
+    """Some of several runs could not be carried out. The message names each of them, and the
+    results of the others are kept.
     """
 
 
@@ -74,8 +73,8 @@ class Cancelled(Exception):
 
 
 class MissingExtra(ImportError):
-    """Something needs libraries that are not installed; the message names them, and the extra of
-    the package that has them.
+    """Required libraries are not installed. The message names them, and the extra of the package
+    that includes them.
     """
 
 
@@ -142,7 +141,7 @@ def check_between(name: str, number: float, least: float, most: float, reason: s
 def sentence_of(error: Exception) -> str:
     """Explain in a sentence why a run failed.
 
-    The message of a RecipeError is shown as it is, a lack of memory is reported with advice, and
+    The message of a RecipeError is returned as it is, a lack of memory is reported with advice, and
     anything else is reported as an error inside the program.
 
     >>> sentence_of(RecipeError("rank must be at least 1; got 0")), sentence_of(KeyError("rank"))
@@ -159,7 +158,7 @@ def sentence_of(error: Exception) -> str:
 
 
 def format_exact(value: float) -> str:
-    """Write a number with all its digits, as in a message that names a bound.
+    """Write a number with all its digits, for messages that name a bound.
 
     >>> (
     ...     format_exact(20_000),
@@ -194,8 +193,8 @@ def plural(number: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal could take for a command, or would not show: control characters,
-    marks of direction, line ends.
+    r"""Escape characters that a terminal could take for a command, or would not show: control
+    characters, marks of direction, line ends.
 
     They are written as Python's `repr` writes them. Backslashes stay as they are.
 
@@ -214,15 +213,16 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Suggest the nearest of some names, in words that follow the value in an error message; empty
-    if no name is near.
+def did_you_mean(name: str, names: Iterable[str], is_sentence: bool = False) -> str:
+    """Suggest the nearest of some names, in words that follow the value in an error message, or in
+    a sentence after it; empty if no name is near.
 
     >>> did_you_mean("rank", ["learners", "ranks"]), did_you_mean("depth", ["ranks"])
     ('; did you mean ranks?', '')
     """
     near = get_close_matches(name, list(names), 1)
-    return f"; did you mean {near[0]}?" if near else ""
+    begin = " Did" if is_sentence else "; did"
+    return f"{begin} you mean {near[0]}?" if near else ""
 
 
 def alternatives(names: Sequence[str]) -> str:
@@ -288,10 +288,10 @@ def check_types(function: Callable[P, R]) -> Callable[P, R]:
     """Check the types of a public function's arguments by its annotations, before it runs (a
     decorator).
 
-    Only what `isinstance` can check is checked: classes, and unions of them. NumPy's integers count
-    as int, and whole numbers as float; True and False are neither. Pydantic's `validate_call` would
-    convert arguments, such as "3" to 3, and its errors would not say how to make one type from
-    another (`REMEDIES`).
+    Only classes, and unions of them, are checked, with `isinstance`. NumPy's integers count as int,
+    and whole numbers as float; True and False are neither. Pydantic's `validate_call` would convert
+    arguments, such as "3" to 3, and its errors would not say how to make one type from another
+    (`REMEDIES`).
 
     >>> @check_types
     ... def half(number: int) -> float:
@@ -420,6 +420,6 @@ def _is_plain(value: object, wanted: tuple[type, ...]) -> bool:
 def _is_instance(value: object, kind: type) -> bool:
     if kind in (int, float):
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
-    if isinstance(value, str):  # a text is a sequence of texts, but never the one that is wanted
+    if isinstance(value, str):  # a string is a sequence of strings, but never the one wanted
         return kind is str
     return isinstance(value, kind)

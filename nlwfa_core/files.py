@@ -1,8 +1,8 @@
 """Files on disk and as bytes.
 
-Files are written as a whole or not at all, and read up to a limit on their size. JSON may hold ∞
-and nan, zip archives of the same files have the same bytes, and uploaded files are stored under the
-hash of their content.
+Files are written completely or not at all, and read up to a size limit. JSON may hold ∞ and nan,
+zip archives of the same files have the same bytes, and uploaded files are stored under the hash of
+their content.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def write_atomically(path: Path, data: bytes, sync: bool = True) -> None:
     `sync`: whether to wait until the content, and then the name, are on the disk. Without it, a
     power cut may leave an empty file.
 
-    Raises RecipeError if the file can't be written; no part of it stays behind.
+    Raises RecipeError if the file can't be written; no part of it remains.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -102,7 +102,7 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
             raise RecipeError(f"can't read {path}: it is a folder, and a file is needed")
         with path.open("rb") as file:
             limits.check_at_most(
-                f"the size of {path} in bytes", os.fstat(file.fileno()).st_size, max_bytes
+                str(path), os.fstat(file.fileno()).st_size, max_bytes, unit="bytes"
             )
             data = read_rest(file, max_bytes + 1)
     except RecipeError:
@@ -112,13 +112,13 @@ def read_capped(path: Path, max_bytes: int) -> bytes:
             f"can't read {path}: {getattr(error, 'strerror', None) or error}"
         ) from None
     if len(data) > max_bytes:
-        raise RecipeError(f"the size of {path} in bytes must be at most {max_bytes:,}; got more")
+        raise RecipeError(f"{path} must be at most {max_bytes:,} bytes; it is larger")
     return data
 
 
 def read_rest(file: BinaryIO, max_bytes: int) -> bytes:
-    """Read a file from its current position, up to `max_bytes`, using memory only for what it
-    holds.
+    """Read a file from its current position, up to `max_bytes`, using only as much memory as its
+    content needs.
 
     `file.read(max_bytes)` would first allocate all of `max_bytes`, even for a file of a few bytes.
     A pipe or a device has no size, and a file may grow in the meantime.
@@ -184,7 +184,7 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that the format allows
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Make a zip archive, whose bytes depend only on the files and their order.
+    """Make a zip archive whose bytes depend only on the files and their order.
 
     >>> zipped({"a.txt": b"a"}) == zipped({"a.txt": b"a"})
     True
@@ -206,8 +206,8 @@ class FileShelf:
     """A folder of uploaded files, each stored under the hash of its content. Worker processes read
     the files that a recipe names.
 
-    Each file is stored with the name that it was uploaded with. Names are for people: no recipe and
-    no key contains them.
+    Each file is stored with the name under which it was uploaded. Names are for people: no recipe
+    or key contains them.
 
     >>> from pathlib import Path, PurePath
     >>> from tempfile import TemporaryDirectory
@@ -234,7 +234,7 @@ class FileShelf:
             The name by which people know the file. If the same content is stored again, the first
             title stays.
         """
-        limits.check_limit("the size of the file in bytes", len(data), "file_bytes")
+        limits.check_limit("the file", len(data), "file_bytes", unit="bytes")
         name = hashlib.sha256(data).hexdigest()
         if (self.directory / name).exists():
             self._touch(name)
@@ -247,7 +247,7 @@ class FileShelf:
 
     @check_types
     def get(self, name: str) -> bytes:
-        """Read the file of this name. Raises RecipeError if there is none."""
+        """Read the file of this name. Raises RecipeError if there is no such file."""
         if not SHA256.fullmatch(name) or not (self.directory / name).exists():
             raise RecipeError(
                 "This file is no longer on the server: please upload it again, or paste the "
@@ -268,7 +268,7 @@ class FileShelf:
 
     @check_types
     def title(self, name: str) -> str:
-        """Return the name by which people know a file; empty if it came without one."""
+        """Return the name by which people know a file; empty if it was uploaded without one."""
         if SHA256.fullmatch(name):
             with suppress(OSError):
                 return short_title(
@@ -277,7 +277,7 @@ class FileShelf:
         return ""
 
     def titles(self) -> dict[str, str]:
-        """SHA-256 -> title of every file that has one."""
+        """Return the title of every file that has one: SHA-256 -> title."""
         names = (path.stem for path in self.directory.glob("*.name"))
         return {name: title for name in names if (title := self.title(name))}
 
@@ -293,7 +293,7 @@ class FileShelf:
 def make_room(
     shelf: FileShelf, num_bytes: int, max_bytes: int, needed: Callable[[], Collection[str]]
 ) -> None:
-    """Remove the least recently used files of a shelf until another file fits within a total size.
+    """Remove the least recently used files of a shelf until another file fits in a total size.
 
     `num_bytes` and `max_bytes`: the size of the new file, and the largest total size. `needed`:
     called if there is too little room; returns the names of files that must stay.
@@ -312,9 +312,7 @@ def make_room(
             total -= files[name][0]
         if total <= max_bytes:
             return
-    limits.check_at_most(
-        "the size of all uploaded files that are in use, in bytes,", total, max_bytes
-    )
+    limits.check_at_most("the uploaded files in use", total, max_bytes, unit="bytes in total")
 
 
 def _sizes_and_times(directory: Path) -> dict[str, tuple[int, float]]:

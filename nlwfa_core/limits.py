@@ -1,9 +1,9 @@
 """Limits on what readers, recipes and the queue accept, checked before any memory is allocated.
 
-`LIMITS` holds the defaults. A settings file in TOML (the one that NLWFA_LIMITS names, otherwise
-`limits.toml` in NLWFA_HOME) may change them for every process that is started with it, with one
-limit per line, such as `rank = 20`. If that file can't be read, the defaults apply; servers and
-commands call `check_settings` first and refuse to start.
+`LIMITS` holds the defaults. A settings file in TOML (the file that NLWFA_LIMITS names, otherwise
+`limits.toml` in NLWFA_HOME) may change them for every process started with it, with one limit per
+line, such as `rank = 20`. If that file can't be read, the defaults apply; servers and commands call
+`check_settings` first and refuse to start.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def most(name: str) -> int:
 def ceiling(name: str) -> int:
     """Return the largest value of the limit `name` that a stored recipe or model may have.
 
-    The recipe or model may have been stored on a server that allows more, or before the limit was
-    lowered, so values up to the default are also accepted.
+    The recipe or model may have been stored on a server with a higher limit, or before the limit
+    was lowered, so values up to the default are also accepted.
     """
     return max(LIMITS[name].default, IN_FORCE[name])
 
@@ -96,28 +96,34 @@ def upload_megabytes() -> int:
     return -(-most("file_bytes") // 2**20)
 
 
-def check_at_most(what: str, number: int, maximum: int, line: int | None = None) -> None:
+def check_at_most(
+    what: str, number: int, maximum: int, line: int | None = None, unit: str = ""
+) -> None:
     """Raise an error if `number` is above `maximum`.
 
     >>> check_at_most("rank", 31, 30)
     Traceback (most recent call last):
     nlwfa_core.errors.RecipeError: rank must be at most 30; got 31
+    >>> check_at_most("the file", 31, 30, unit="bytes")
+    Traceback (most recent call last):
+    nlwfa_core.errors.RecipeError: the file must be at most 30 bytes; got 31
 
     `what`: what `number` is (the subject of the message). `line`: the line of the file to blame, or
-    WHOLE_FILE.
+    WHOLE_FILE. `unit`: what is counted, if `what` does not say so.
 
     Raises RecipeError, which is a FormatError if a file is to blame.
     """
     if number > maximum:
-        message = f"{what} must be at most {maximum:,}; got {number:,}"
+        most = f"{maximum:,} {unit}" if unit else f"{maximum:,}"
+        message = f"{what} must be at most {most}; got {number:,}"
         raise RecipeError(message) if line is None else FormatError(message, line or None)
 
 
-def check_limit(what: str, number: int, name: str, line: int | None = None) -> None:
+def check_limit(what: str, number: int, name: str, line: int | None = None, unit: str = "") -> None:
     """Raise the error of `check_at_most` if `number` is above the limit under a name of
     `LIMITS`.
     """
-    check_at_most(what, number, most(name), line)
+    check_at_most(what, number, most(name), line, unit)
 
 
 def read_limits(data: bytes) -> dict[str, int]:
@@ -126,10 +132,10 @@ def read_limits(data: bytes) -> dict[str, int]:
     >>> read_limits(b"rank = 20  # a small class")
     {'rank': 20}
 
-    Raises RecipeError if it is not TOML, if it names an unknown limit, or if a limit is not a
+    Raises RecipeError if the file is not TOML, if it names an unknown limit, or if a limit is not a
     positive whole number.
     """
-    check_at_most("the size of the limits file in bytes", len(data), MAX_SETTINGS_BYTES)
+    check_at_most("the limits file", len(data), MAX_SETTINGS_BYTES, unit="bytes")
     try:
         numbers = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

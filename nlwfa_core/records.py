@@ -1,8 +1,8 @@
 """Records: frozen, validated values whose fields are declared once.
 
-The declaration of a field (`option`) has everything there is to know about it: its default and
-bounds, its label and help, the limit on its value, its choices, and the condition under which it
-has an effect. Pages, commands, tables and keys read these there (`options_of`).
+The declaration of a field (`option`) states its default and bounds, its label and help, the limit
+on its value, its choices, and the condition under which it has an effect. Pages, commands, tables
+and keys read the declarations (`options_of`).
 
 A field whose condition is not met does not exist in that record: it can't be set, it is not in the
 record's JSON or key, and records can't differ in it.
@@ -54,7 +54,7 @@ class Bounds(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Option:
-    """A field of a record, as its users see it."""
+    """A field of a record, as users see it."""
 
     name: str
     title: str  # the field's label on pages and in tables
@@ -65,7 +65,7 @@ class Option:
     default: Any
     bounds: Mapping[str, float]  # some of "ge", "gt", "le", "lt" -> number
     limit: str  # the name of the limit of this installation (`limits.LIMITS`) on the value, or ""
-    # the values of a field that allows only these, each with a text; empty for other fields
+    # the values of a field that allows only these, each with a description; empty for other fields
     choices: Mapping[str, str]
     when: tuple[Condition, ...]  # the field has an effect if all conditions are met
     by: str  # the field on which the default depends, or ""
@@ -77,7 +77,7 @@ class Option:
 
     @property
     def defaults(self) -> tuple[Any, ...]:
-        """Return the values that the field has in records that do not set it."""
+        """Return the values of the field in records that do not set it."""
         return tuple(self.default.values()) if self.by else (self.default,)
 
     @property
@@ -87,7 +87,7 @@ class Option:
 
     @property
     def range(self) -> str:
-        """Write a sentence with the bounds of the field's value, if it has any, and its default.
+        """Write a sentence with the bounds of the field's value, if any, and its default.
 
         >>> class Rest(Record):
         ...     share: float = option(0.5, title="share", help="Of a day.", ge=0, lt=1)
@@ -205,10 +205,10 @@ def _option_of(name: str, info: FieldInfo) -> Option:
 
 
 class NoEffect(FieldError):
-    """A field that was set, but has no effect with the values of other fields.
+    """A field was set that has no effect with the values of other fields.
 
-    `setting`: the fields on which this depends, with their values. `needs`: fields, one of which
-    must have one of the values listed for it; empty if no value would help.
+    `setting`: the fields on which this depends, with their values. `needs`: fields with lists of
+    values; one of the fields must have a listed value. Empty if no value would help.
     """
 
     def __init__(
@@ -239,8 +239,8 @@ def no_effect_message(
 
 
 class Record(BaseModel):
-    """A frozen, validated value. Unknown fields are refused, and so is setting a field without
-    effect.
+    """A frozen, validated value. Unknown fields are refused, and a field without effect can't be
+    set.
 
     Fields without effect have their defaults.
     """
@@ -322,11 +322,11 @@ class Record(BaseModel):
         return {name for name in _conditions(type(self)) if self._unmet(name)}
 
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
-        """Return what would have to change for a field to have an effect: other fields, one of
-        which must have one of the values listed for it. Empty if the field has an effect, or can't
-        have one.
+        """Return what would have to change for a field to have an effect: other fields with lists
+        of values, as in `NoEffect`. Empty if the field has an effect, or can't have one.
 
-        If these have no effect themselves, return what would have to change for them to have one.
+        If those fields have no effect themselves, return what would have to change for them to have
+        one.
         """
         needed = {
             other: values
@@ -374,7 +374,7 @@ class Record(BaseModel):
 
     @classmethod
     def adapted(cls, values: Mapping[str, Any], **fields: Any) -> Self:
-        """Make a record from `fields`, and from those of `values` that have an effect with them."""
+        """Make a record from `fields` and from the `values` that have an effect with them."""
         kept = {
             name: value
             for name, value in values.items()
@@ -434,7 +434,7 @@ class Record(BaseModel):
 
     @classmethod
     def class_of(cls, content: Mapping[str, Any]) -> type[Record]:
-        """Return the class of the record that JSON describes: this one or one derived from it."""
+        """Return the class of the record that JSON describes: this class or one derived from it."""
         return cls
 
 
@@ -477,10 +477,10 @@ def _allowed(error: Mapping[str, Any]) -> str:
 
 
 def check_json_types(kind: type[Record], content: Any, owner: str = "") -> None:
-    """Raise RecipeError if JSON has anything else where a record has a number, or true or false:
-    pydantic would convert "1".
+    """Raise RecipeError if JSON has another type where a record has a number, or true or
+    false, because pydantic would convert "1".
 
-    `owner` is what comes before a field's name in the message, such as "base.learning.".
+    `owner` is the text before a field's name in the message, such as "base.learning.".
     """
     if not isinstance(content, dict):
         return

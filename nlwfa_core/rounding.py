@@ -3,29 +3,29 @@ thread.
 
 On Dyck strings the Hankel matrix falls into blocks by bracket depth, and each singular vector lives
 in one block. With k states, strings deeper than the blocks that fit have weight 0 in exact
-arithmetic. Floating point gives them 1e-16 … 1e-175 instead, of either sign, and different on each
-processor. This module holds the one rule that tells such a number from a small true one. Models
-apply it to their states, weights and next-symbol scores, so whatever reads these finds exactly 0.
+arithmetic. Floating point gives them weights of 1e-16 … 1e-175, of either sign, which differ
+between processors. This module holds the rule that tells such a number from a small true number.
+Models apply it to their states, weights and next-symbol scores, and set such numbers to 0.
 
 **The rule.** A computed product sᵀA is zero if both hold, entry by entry:
 
-1. |sᵀA| ≤ τ |s|ᵀ|A|, with τ = `RELATIVE_ERROR` = 2⁻²⁹: at least nine digits have cancelled.
+1. |sᵀA| ≤ τ |s|ᵀ|A|, with τ = `RELATIVE_ERROR` = 2⁻²⁹, so at least nine digits have cancelled.
 2. |sᵀA| ≤ (e + γ |s|)ᵀ |A|, the error bound of the current product: e bounds the error of s, and γ
-   is k times `UNIT_ERROR` = 2⁻⁴⁸. So not even the sign of the product is known.
+   is k times `UNIT_ERROR` = 2⁻⁴⁸. In that case, not even the sign of the product is known.
 
 A state is zero if all its entries are. A zero state stays zero, whatever follows.
 
 **Why.** A product of floating-point numbers satisfies |computed − exact| ≤ kε |s|ᵀ|A|, entry by
 entry (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.5). The errors of earlier
 steps are multiplied by |A|, which gives the bound e ← (e + γ|s|)ᵀ|A|, from e = 0 for α₀ (a running
-error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are themselves rounded. By
-the second condition, a number that is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹) 10⁹ is 1.
-The bound ignores that errors also cancel, so on the states of a learned automaton it soon exceeds
-the states themselves; there the first condition decides.
+error analysis: Higham, §3.3). γ is 16 times kε, because α₀ and the A_σ are themselves rounded.
+Because of the second condition, a number that is certain to differ from 0 stays: 10⁹ − (1 − 10⁻⁹)
+10⁹ is 1. The bound does not allow for errors that cancel, so for a learned automaton it soon
+exceeds the states themselves; then the first condition decides.
 
 Nothing cancels in a sum of numbers of one sign, where |sᵀA| = |s|ᵀ|A|. So the rule never touches
-probabilistic automata: a true weight of 1e-30 or 1e-300 stays what it is. Networks have no bound e;
-for their linear maps the first condition alone decides.
+probabilistic automata: a true weight of 1e-30 or 1e-300 is unchanged. Networks have no bound e; for
+their linear maps the first condition alone decides.
 
 **How large τ is.** For SP on Dyck strings (2,000 and 20,000 strings, four draws each, k = 5 … 50,
 states rotated at random, so no zero is exact), the measured |sᵀA| relative to |s|ᵀ|A| is at most
@@ -39,17 +39,15 @@ nine digits, at k = 20 by a factor of 1e10. docs/method-notes.md has the table.
 **What it can't see.** The coefficients themselves may hold noise: 1e-17 where A should hold 0.
 `learning.spectral` leaves none where H falls into blocks.
 
-**Why on one thread.** How OpenBLAS splits a product among threads changes how the product is
-rounded, which affects the scores of a model far above the numerical rank. No product here is large
-enough to gain from a second thread; several experiments run at once do gain from more cores. torch
-has its own setting, `learning.tensors.one_thread`, because only modules that train with torch
-import torch.
+**Why on one thread.** The way OpenBLAS splits a product among threads affects rounding, and thereby
+the scores of a model far above the numerical rank. No product here is large enough to gain from a
+second thread, but several experiments run at once do gain from more cores. torch has its own
+setting, `learning.tensors.one_thread`, because only modules that train with torch import torch.
 
-**How numbers are written.** For people, numbers have three significant digits, which is enough. A
-tiny or huge number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers
-that are compared get as many digits as it takes to tell them apart. `assets/numbers.js` writes the
-same texts in the browser; `metrics.tables.format_score` writes scores, whose columns have a fixed
-number of decimals.
+**How numbers are written.** For people, numbers have three significant digits. A tiny or huge
+number has a power of ten, "−3.23·10⁻⁸", never "-3.23e-08"; "−" is U+2212. Two numbers that are
+compared have enough digits to be distinguished. `assets/numbers.js` writes the same texts in the
+browser; `metrics.tables.format_score` writes scores, whose columns have a fixed number of decimals.
 """
 
 from __future__ import annotations
@@ -116,7 +114,7 @@ def flush_entries(
     """Set to 0, in place, the single entries of products that are zero by the rule: for weights and
     next-symbol scores.
 
-    `flush_rows` treats a row as one state; here, each column of A is a result of its own.
+    `flush_rows` treats a row as one state; here, each column of A is a separate result.
 
     >>> states, A = np.array([[0.1, 0.2, -0.3]]), np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     >>> flush_entries(states @ A, states, np.abs(A)).tolist()
@@ -220,7 +218,7 @@ def error_of_sums(states: FloatArray) -> float:
 def vanishing(
     rows: IntArray, after: FloatArray, before: FloatArray, symbols: IntArray, magnitudes: FloatArray
 ) -> IntArray:
-    """Select the rows whose state is zero by the rule.
+    """Select the rows whose states are zero by the rule.
 
     `rows` (n,): numbers of the rows. `after` and `before` (n, k): the state of each row, and the
     state before its last symbol. `symbols` (n,): this symbol. `magnitudes` (num_symbols, k, k).
@@ -252,10 +250,10 @@ def largest_gain(magnitudes: FloatArray) -> FloatArray:
 
 
 def candidates(after: FloatArray, bounds: FloatArray) -> IntArray:
-    """Return the positions of the sizes that are small enough for the rule to apply: a cheap,
-    necessary condition.
+    """Return the positions of the sizes that are small enough for the rule to apply, a condition
+    that is necessary and cheap to check.
 
-    Exact zeros and sizes that overflow are left out.
+    Exact zeros and sizes that overflow are omitted.
     """
     return np.flatnonzero((after <= bounds) & (after > 0) & (bounds < np.inf))
 
@@ -358,7 +356,8 @@ def power_of_ten(power: int) -> str:
 def told_apart(
     values: Sequence[float | None], write: Callable[[float | None, int], str]
 ) -> tuple[str, ...]:
-    """Write numbers that are compared, with more digits where two different ones would look equal.
+    """Write numbers that are compared, with more digits where two different numbers would look
+    equal.
 
     Numbers that are equal up to rounding have equal texts.
 
@@ -395,8 +394,7 @@ def _same(one: float | None, other: float | None) -> bool:
 
 
 def format_apart(first: float | None, second: float | None, digits: int = 3) -> tuple[str, str]:
-    """Write two numbers that are compared, with as many significant digits as it takes to tell them
-    apart.
+    """Write two numbers that are compared, with enough significant digits to tell them apart.
 
     >>> format_apart(0.0050, 0.004999), format_apart(2.0, 3.0)
     (('0.005', '0.004999'), ('2', '3'))
@@ -408,7 +406,7 @@ def format_apart(first: float | None, second: float | None, digits: int = 3) -> 
 
 
 def format_beside(value: float | None, limit: float, digits: int = 3) -> str:
-    """Write a number with enough digits that it reads as the limit only if it equals the limit.
+    """Write a number with enough digits that it looks like the limit only if it equals the limit.
 
     >>> format_beside(0.99998, 1), format_beside(1.0, 1), format_beside(0.5, 1)
     ('0.99998', '1', '0.5')

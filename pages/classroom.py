@@ -15,9 +15,9 @@ with widgets.errors_as_messages():
     else:
         sidebar.page_recipe(
             "Class",
-            "A session collects what a class answers, and nobody needs an account: students join "
-            "with a code, and the teacher sees who is where, moves the class from step to step, "
-            "reveals the answers to a question, and collects what is handed in.",
+            "A session collects a class's answers, and nobody needs an account: students join with "
+            "a code, and the teacher sees who is where, moves the class from step to step, reveals "
+            "answers, and collects what is handed in.",
         )
         if view.has_code():
             view.student()

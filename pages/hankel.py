@@ -25,8 +25,6 @@ st.subheader("How many states?", anchor=False)
 view.decomposition(context, symbol)
 view.rank_cut(context, symbol)
 st.caption(
-    "Drag the line at the rank, or change the rank in the sidebar: everything on this page "
-    "that depends on it is updated. Hover "
-    "over a cell to see all cells with the same string uv: a Hankel matrix has one value in "
-    "all of them, before any transform."
+    "Drag the line at the rank, or change the rank in the sidebar. Hover over a cell to see all "
+    "cells with the same string uv: before any transform, they have the same value."
 )

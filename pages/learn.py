@@ -13,8 +13,8 @@ sidebar.page_recipe(
     "matrix**), factorises that matrix, "
     "and reads the automaton's states off the factors. **NL-WFA** (Li, Rabusseau, Precup "
     "2018) replaces each linear map by a "
-    "small neural network. This lab runs both on the same strings, shows each step, and "
-    "shows where each model fails.",
+    "small neural network. This lab runs both on the same strings, and shows each step and where "
+    "each model fails.",
 )
 view.faulty_files()
 view.way_in()

@@ -54,9 +54,9 @@ from nlwfa_core.strings.sample import Sample
 
 PUBLISHED = "published.csv"
 UNUSUAL_TARGETS = (
-    " The public targets of problem 14 are the symbols one position after the next (best.md): a "
-    "better model of the next symbol scores lower there, and the best n-gram with hindsight hardly "
-    "looks at the prefix."
+    " The public targets of problem 14 are not the next symbols but those one position later "
+    "(best.md). So a better model of the next symbol has a lower score there, and the best n-gram "
+    "with hindsight hardly depends on the prefix."
 )
 FORMAT = 1
 
@@ -540,10 +540,9 @@ def page(results: Sequence[ProblemResult]) -> str:
     parts = [
         "# Records",
         "This page compares the scores of `nlwfa compete` on the problems of two competitions "
-        "with published figures. Each model was learned and "
-        "chosen from the problem's training strings alone. *Minutes* are the wall time and "
-        "the processor time of the search. Rows "
-        "may differ in budget and version; problems that are not listed have not been run.",
+        "with published figures. Only the training strings of a problem were used to learn and "
+        "choose its model. *Minutes* are the wall time and the processor time of the search. "
+        "Rows may differ in budget and version. Problems that are not listed have not been run.",
     ]
     for name, competition in COMPETITIONS.items():
         own = [one for one in results if one.competition == name]
@@ -573,23 +572,20 @@ def _budgets(results: Sequence[ProblemResult]) -> str:
 def _explanation(name: str, results: Sequence[ProblemResult]) -> str:
     if name == "pautomac":
         return (
-            "Scores are perplexities on the test strings, divided by the true model's; 1 is best. "
-            "Participants could also train on the test "
-            "strings, which no model here does; *Sp2Learn, hindsight* is the best of many "
-            "runs on the test strings. Published "
-            "perplexities have three decimals, so their ratios are exact to about 0.00005 at "
-            "best. *States* are those of all "
-            "components of a mixture, which is one automaton."
+            "Scores are perplexities on the test strings divided by the true model's; 1 is best. "
+            "Participants were also allowed to train on the test strings; no model here does so. "
+            "*Sp2Learn, hindsight* is the best of many runs, chosen by the test strings. "
+            "Published perplexities have three decimals, so their ratios are exact to about "
+            "0.00005 at best. The states of a mixture, which is one automaton, are those of all "
+            "its components."
         )
     text = (
         "Scores are NDCG5 on the public prefixes; 1 is best. *Held out* is our NDCG5 on prefixes "
-        "of training strings that were held out "
-        "when the model was chosen by this number. *Our n-gram* is a Witten–Bell "
-        "n-gram whose order was chosen with "
-        "hindsight, on the public prefixes. The columns *private* are scores on other "
-        "prefixes, and do not count for our place. A "
-        "mixture with an n-gram or an LSTM, or a mixture by symbol, is not an automaton. "
-        "*States* count an LSTM's units, and nothing for n-grams."
+        "of held-out training strings, for models that were chosen by it. *Our n-gram* is a "
+        "Witten–Bell n-gram whose order was chosen with hindsight, on the public prefixes. The "
+        "columns *private* are scores on other prefixes, and do not count for our place. A mixture "
+        "with an n-gram or an LSTM, or a mixture by symbol, is not an automaton. *States* include "
+        "an LSTM's units; an n-gram has none."
     )
     return text + UNUSUAL_TARGETS if any(one.problem == 14 for one in results) else text
 

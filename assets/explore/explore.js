@@ -887,11 +887,11 @@ class Explore {
     const reached = ({ ladder, reach }) => {
       const zeros = ladder.filter((value) => value === 0).length;
       const first = ladder.indexOf(0) + 1;
-      if (zeros && isNested) return reach ? `right to depth ${reach}, 0 from depth ${first}` : `exactly 0 from depth ${first}`;
+      if (zeros && isNested) return `${reach ? `right up to depth ${reach}; ` : "exactly "}0 from depth ${first} on`;
       if (zeros) return `exactly 0 for ${zeros} of ${truth.length}`;
       if (reach === null) return "";
       if (!isNested) return `right for ${reach} of ${truth.length}`;
-      return reach ? `right to depth ${farthest(reach, truth.length)}` : "wrong from the start";
+      return reach ? `right up to depth ${farthest(reach, truth.length)}` : "wrong from the start";
     };
     const lines = this.pair.map(([name, learner, lane]) => {
       const line = html("div");
@@ -1311,8 +1311,8 @@ class Explore {
   reasons() {
     const { material, state } = this;
     const blocks = material.ladder.isNested
-      ? "If its rows and columns are sorted by how many brackets are open, H falls into blocks."
-      : "If the rows of H are sorted by what can follow, similar rows stand together.";
+      ? "With its rows and columns sorted by the number of open brackets, H falls into blocks."
+      : "With the rows of H sorted by what can follow, similar rows stand together.";
     const rank = rankOf(state.linear, state);
     const patterns = rank === 1 ? "a multiple of one pattern" : `a sum of ${rank} patterns`;
     const linear =
@@ -1332,7 +1332,7 @@ class Explore {
         "p",
         "With a curve (tanh) a row need not be a sum of patterns. Several kinds of beginnings share the same few numbers, " +
           "and rare ones keep some weight, blurred. Where there are enough states for all that was seen, a curve gains " +
-          "nothing, and may do harm: a nonlinear model is harder to train.",
+          "nothing and may do harm, because a nonlinear model is harder to train.",
       ),
       html(
         "p",

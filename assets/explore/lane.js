@@ -354,7 +354,7 @@ class Lane {
     const { k } = lane.model;
     const best = material.bestError(k);
     const said =
-      `How far off the matrix is, not the predictions on test strings. ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}. ` +
+      `The error of the matrix, not of predictions on test strings: ‖H − Ĥ‖ / ‖H‖ = ${written(lane.error)}. ` +
       "Each cell of Ĥ is the weight that the model gives the cell's string.";
     return best === null ? said : `${said} For the best matrix of rank ${k}, from the SVD alone, the ratio is ${written(best)}.`;
   }
@@ -475,13 +475,14 @@ class Lane {
       if (at >= 0)
         return [`Lost since ${material.ending(word.slice(0, at), MOST_AFTER)}:`, "a state of 0 stays 0, whatever follows."];
       const depth = material.depthOf(word);
-      return ["Lost:", `${isNested && depth > 0 ? `no state for ${depth} open, so ` : ""}weight 0, whatever follows.`];
+      const open = `${depth} open ${depth === 1 ? "bracket" : "brackets"}`;
+      return ["Lost:", `${isNested && depth > 0 ? `no state for ${open}, so ` : ""}weight 0, whatever follows.`];
     }
     if (!real) return ["", ""];
     const seen = this.explore.material.truth.seen?.[material.rowOf.get(String(word))] ?? Infinity;
     if (seen < FEW_SEEN) return [`Grey: ${seen === 1 ? "1 test string" : `${seen} test strings`},`, "too few to judge by."];
     if (!real.some((share) => share > 0))
-      return [isNested ? "Not a bracket string," : "Not a possible string,", "but the model has an opinion."];
+      return [isNested ? "Not a bracket string," : "Not a possible string,", "but the model predicts anyway."];
     const gaps = own.map((share, n) => Math.abs(share - real[n]));
     const most = Math.max(...gaps);
     const name = (n) => (n === material.symbols.length ? "the end" : material.symbols[n]);

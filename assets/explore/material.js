@@ -375,7 +375,7 @@ class Material {
     return word.map((symbol) => this.symbols[symbol]).join(this.separator) || "λ";
   }
 
-  // A word as a text of at most so many characters, or of its last symbol: its end tells more than its
+  // A word as a string of at most so many characters, or of its last symbol: its end tells more than its
   // beginning.
   ending(word, most) {
     const whole = this.text(word);
@@ -385,7 +385,7 @@ class Material {
     return from > 0 ? cut(from) : cut(word.length - 1);
   }
 
-  // A text as a word. Symbols that are not known become the one for the unknown, or are left out.
+  // A string as a word. Symbols that are not known become the one for the unknown, or are left out.
   read(text) {
     const whole = text.trim();
     if (whole === "λ" && !this.symbols.includes("λ")) return []; // the empty string, as `text` writes it

@@ -47,10 +47,11 @@ function verdictOf(asked) {
   const isDistance = which === SCORE.variation;
   const name = SCORE_TEXTS[which];
   const margin = asked.margins?.[which] ?? 0;
-  const rightly = noun === "depth" ? `right on ${asked.nested} to depth` : "right on";
+  const rightly = noun === "depth" ? `right for ${asked.nested} up to depth` : "right for";
   const far = (reach) => (noun === "depth" ? farthest(reach, longest) : `${reach} of ${longest} strings`);
   if (learner === "SP") {
-    const reach = linear.reach ? `matrices are ${rightly} ${far(linear.reach)}` : "matrices are not right on any string";
+    const none = noun === "depth" ? "are wrong at depth 1" : "get no string right";
+    const reach = `matrices ${linear.reach ? `are ${rightly} ${far(linear.reach)}` : none}`;
     const guess = `matrices guess ${percent(1 - linear.scores[SCORE.errors])} of what follows`;
     const head = isDistance && finite(linear.reach) ? reach : guess;
     return {
@@ -81,7 +82,8 @@ function verdictOf(asked) {
   const gap = Math.abs(network.scores[which] - linear?.scores[which]);
   if (margin && Number.isFinite(gap)) line.push([` (gap ${score(gap)} ± ${score(margin)})`, ""]);
   if (isDistance && finite(linear?.reach) && linear.reach === network.reach) {
-    const both = linear.reach ? `both ${rightly} ${far(linear.reach)}` : `neither is right on ${noun === "depth" ? asked.nested : "any string"}`;
+    const none = noun === "depth" ? "both wrong at depth 1" : "neither gets any string right";
+    const both = linear.reach ? `both ${rightly} ${far(linear.reach)}` : none;
     line.push([` · ${both}`, ""]);
   } else if (isDistance && finite(linear?.reach) && finite(network.reach))
     line.push(
@@ -202,7 +204,7 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
       return `${level}: ${strings} no difference${isDeeper ? `, but ${goes}` : ""}`;
     }
     if (isDeeper) return isUnequal ? `${level}, and ${isMany ? "go" : "goes"} deeper` : `${level}, but ${goes}`;
-    return level + (isLike && !isUnequal ? ": the curve buys nothing" : ""); // otherwise the objective may do so
+    return level + (isLike && !isUnequal ? ": the curve gains nothing" : ""); // otherwise the objective may do so
   }
   if (sure.isFew && !isDistance) return `${start}too few test strings for a verdict`;
   const begin = isUnequal ? "" : start;
@@ -210,7 +212,7 @@ function comparison(linear, network, { start, nonlinearSide, linearSide, isUnequ
   if (ratio < 1) return begin + gain(nonlinearSide, linearSide, less, which) + curveAlone(alike, b, which);
   if (isDeeper) {
     const nearer = isUnequal ? `${linearSide[0]} ${linearSide[1] ? "are" : "is"} nearer` : `${start}the linear model is nearer`;
-    return `${nearer}, but not right to that ${noun}`;
+    return `${nearer}, but ${noun === "depth" ? "not right up to that depth" : "right for fewer strings"}`;
   }
   return begin + gain(linearSide, nonlinearSide, less, which);
 }

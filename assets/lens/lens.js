@@ -710,7 +710,7 @@ class Lens {
     const span = (name, [start, end], size) => (end - start < size ? `${name} ${start + 1}–${end} of ${size}` : `${size} ${name}`);
     const entries = (scale, factor) => Math.max(factor, Math.ceil(1 / (scale * devicePixelRatio) - 1e-6));
     const [down, across] = [entries(this.view.sy, this.data.layer.factors[0]), entries(this.view.sx, this.data.layer.factors[1])];
-    const pooled = this.isClose || down * across === 1 ? "" : ` · a pixel is the largest of up to ${down} × ${across}`;
+    const pooled = this.isClose || down * across === 1 ? "" : ` · each pixel shows the largest of up to ${down} × ${across} entries`;
     this.status.textContent = `${span("rows", rows, this.numRows)}, ${span("columns", columns, this.numColumns)}${pooled}`;
   }
 

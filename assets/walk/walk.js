@@ -388,7 +388,7 @@ class Walk {
       parts.push(dots ? "The map of " : "No arrow reads ", code(word[lostAt - 1]), dots ? " gives 0 after " : " after ", code(prefixes[lostAt - 1]));
       parts.push(`: the state is ${zeros}, and every string that begins with `, code(prefixes[lostAt]), " gets the weight 0.");
     } else if (steps[this.at].at === null) parts.push("The state is not finite.");
-    else if (this.at === 0) parts.push(`Nothing is read yet. The state is α₀${dots ? "" : `: ${where}`}.`);
+    else if (this.at === 0) parts.push(`Nothing has been read yet. The state is α₀${dots ? "" : `: ${where}`}.`);
     else parts.push(code(word[this.at - 1]), ` is read. The token is at ${where}.`);
     if (this.at === codes.length) {
       const { weight } = this.walk.views[this.view];

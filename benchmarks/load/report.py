@@ -98,10 +98,9 @@ class Report:
         flat = f"≤ {FLAT:.0%}{'' if self.growth <= FLAT else ' (not reached)'}"
         each = (last[1] - self.before) / plan.sessions
         lines = [
-            f"{plan.sessions} sessions for {plan.minutes:.3g} minutes, {plan.think:g} s "
-            "between two actions on average, seed "
-            f"{plan.seed}; load average meanwhile {min(self.loads):.1f} … "
-            f"{max(self.loads):.1f}; the server used "
+            f"{plan.sessions} people used the lab for {plan.minutes:.3g} minutes, with an average "
+            f"of {plan.think:g} s between two actions (seed {plan.seed}). The load average was "
+            f"{min(self.loads):.1f} … {max(self.loads):.1f}, and the server used "
             f"{self.server_busy:.0%} of a core.",
             "",
             "| what | measured | target |",

@@ -2,7 +2,7 @@
 What is a Hankel matrix?
 ========================
 
-Rows are prefixes, columns are suffixes, and a cell shows how often the two together form a string.
+Rows are prefixes and columns are suffixes. A cell shows how often the two together form a string.
 """
 
 from nlwfa_core import estimate_hankel, plot, select_basis

@@ -2,8 +2,8 @@
 Why rank matters
 ================
 
-The singular values show how many states are worth having. A model with more states than the matrix
-has rank learns noise.
+The singular values show how many states a model needs. States beyond the rank of the matrix learn
+noise.
 """
 
 from nlwfa_core import DataRecipe, estimate_hankel, evaluate, fit, load_data, plot, select_basis

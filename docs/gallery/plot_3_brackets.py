@@ -2,7 +2,7 @@
 Brackets: where linear models break
 ===================================
 
-Nested brackets need a counter. A linear model with few states gives deep strings the weight 0; a
+Nested brackets require counting. A linear model with few states gives deep strings the weight 0; a
 network does not.
 """
 
@@ -19,6 +19,6 @@ for name, model in models.items():
     print(f"{name:9} log2_pauto {scores.log2_pauto:6.2f}  zero weights {scores.num_zero}")
 
 # %%
-# Two strings on their way through the states of the network:
+# The paths of two strings through the states of the network:
 
 plot.trajectories(models["tran.non"], ["[[[]]]", "[][][]"], prefixes=hankel)

@@ -2,8 +2,8 @@
 Linear or not? The squared function
 ===================================
 
-The square of a function with k states has a linear automaton with k (k + 1) / 2 states, but not
-with fewer. A network of size k can square.
+In general, a linear automaton for the square of a function with k states needs k (k + 1) / 2
+states. A network with k states can compute the square.
 """
 
 from nlwfa_core import WFA, Alphabet, minimise

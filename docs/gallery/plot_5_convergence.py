@@ -2,8 +2,8 @@
 Has training finished?
 ======================
 
-A network that was stopped too early says little about networks. The report of a fit holds the loss
-after each epoch.
+Results from a network that was stopped too early say little about networks. The report of a fit has
+the loss after each epoch.
 """
 
 from nlwfa_core import DataRecipe, fit, load_data, plot

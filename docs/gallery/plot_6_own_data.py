@@ -2,7 +2,7 @@
 Your own data, from a CSV file
 ==============================
 
-A file of sentences and counts becomes an automaton, and the automaton predicts what follows.
+Learn an automaton from a file of sentences and counts, and predict the next word.
 """
 
 from pathlib import Path

@@ -2,8 +2,8 @@
 A sweep, with intervals over seeds
 ==================================
 
-Ranks and seeds in a loop; the band is the 95 % interval of the mean. `nlwfa sweep` does the same in
-processes, and can be resumed.
+A loop trains models for several ranks and seeds. The band is the 95 % interval of the mean.
+`nlwfa sweep` does the same in several processes, and can be resumed.
 """
 
 from nlwfa_core import DataRecipe, HankelRecipe, Recipe, options, plot, run

@@ -24,8 +24,8 @@
 - `running`: a progress bar, and stopping with Ctrl-C, for commands that take a long time.
 - `inputs`: reads strings and models. `outputs`: checks that files may be written, and writes them.
 
-A command's module is imported when the command is used, and numerical libraries when it runs, so
-help and usage errors appear at once.
+A command's module is imported when the command is used, and numerical libraries only when it runs,
+so help and usage errors appear at once.
 """
 
 from ..errors import check_extra

@@ -30,7 +30,7 @@ def classes(
     as_json: AsJson = False,
 ) -> Output:
     """List the class sessions of a lab's folder, without names or answers, or delete some of them
-    for good.
+    permanently.
 
     The lab may be running.
     """

@@ -1,4 +1,6 @@
-"""Define the command `classify`: a model of the strings of each label, and Bayes' rule."""
+"""Define the command `classify`, which learns a model of the strings of each label and applies
+Bayes' rule.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ def classify(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(help="Another learner, of the same rank, to compare with."),
+        typer.Option(help="Another learner, with the same rank, to compare with."),
     ] = None,
     priors: Annotated[
         str,
@@ -169,7 +171,9 @@ def _parts(
     from ..sources.labels import split_by_label
 
     if len(named) != 1:
-        raise RecipeError(f"{option} must be one table with --label-column; got {len(named)}")
+        raise RecipeError(
+            f"with --label-column, {option} must name exactly one table; got {len(named)}"
+        )
     path = Path(named[0])
     with errors_naming(path):
         parts = split_by_label(read_bytes(path), label_column, reading)

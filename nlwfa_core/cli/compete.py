@@ -25,8 +25,8 @@ def compete(
     data: Annotated[
         Path,
         typer.Option(
-            help="The folder of the problems' files, or one with a folder named after the "
-            "competition."
+            help="The folder of the problems' files, or one that contains a folder named after "
+            "the competition."
         ),
     ],
     minutes: Annotated[float, typer.Option(help="The time for each problem.")] = MINUTES,
@@ -35,14 +35,14 @@ def compete(
         typer.Option(help="The problems to run, such as 1,2,30-33; by default all of them."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="The page to write. Results are in a folder next to it.")
+        Path, typer.Option(help="The page to write. The results go into a folder next to it.")
     ] = Path("docs/records.md"),
     max_states: Annotated[
         int | None,
         typer.Option(
-            help="States of a model, summed over all parts of a mixture; by default "
-            f"{MAX_STATES} for PAutomaC, and twice as many for SPiCe, where a mixture may have "
-            "two LSTMs."
+            help="The largest number of states of a model, summed over all parts of a mixture; by "
+            f"default {MAX_STATES} for PAutomaC, and twice as many for SPiCe, where a mixture may "
+            "have two LSTMs."
         ),
     ] = None,
     threads: Annotated[
@@ -54,7 +54,8 @@ def compete(
     clock: Annotated[
         str,
         typer.Option(
-            help="What the minutes measure: wall, or processor (processor time per thread)."
+            help="The clock that measures the minutes: wall, or processor (processor time per "
+            "thread)."
         ),
     ] = "wall",
     seed: Seed = 0,
@@ -63,8 +64,8 @@ def compete(
 
     Choices are made from the training strings alone. Each result is saved as soon as the problem is
     done. If the command is stopped, run it again to do the missing problems. A problem that has a
-    result is not run again, even with a different time: to run it again, delete its file. The
-    command needs a checkout of the repository.
+    result is not run again, even with a different time: to run it again, delete the file of its
+    result. The command needs a checkout of the repository.
     """
     find_studies("compete")
     from studies.competitions import COMPETITIONS, summary

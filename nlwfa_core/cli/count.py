@@ -1,4 +1,4 @@
-"""The command `count`: counts the strings of a file of any size."""
+"""Define the command `count`, which counts the strings of a file of any size."""
 
 from __future__ import annotations
 

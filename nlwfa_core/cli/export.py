@@ -69,7 +69,7 @@ def export(
         kinds = {Mixture: "a mixture with a model that is not linear", NGram: "an n-gram"}
         kind = kinds.get(type(automaton), "a network")
         raise RecipeError(
-            "export needs a linear model, such as one of SP, HMM, PFA or PDFA; the model in "
+            "export needs a linear model, such as SP, HMM, PFA or PDFA; the model in "
             f"{model} is {kind}"
         )
     if to == "dot":
@@ -108,12 +108,15 @@ def import_model(
         typer.Option(help="OpenFst's symbol table; without it, label n is symbol n − 1."),
     ] = None,
     labels: Annotated[
-        str, typer.Option(help="Whether OpenFst's arcs have the symbols' numbers or their names.")
+        str,
+        typer.Option(
+            help="Whether OpenFst's arcs name symbols by their numbers or by their names."
+        ),
     ] = "numbers",
     semiring: Annotated[
         str,
         typer.Option(
-            help="What OpenFst's numbers are: log (−ln of a weight) or real (the weight)."
+            help="What OpenFst's numbers mean: log (−ln of a weight) or real (the weight)."
         ),
     ] = "log",
     force: Force = False,
@@ -186,9 +189,9 @@ def sample(
 ) -> Output:
     """Draw strings from a model, and write them as CSV with counts, which all commands can read.
 
-    Strings are drawn symbol by symbol, from the model's |scores| of the next symbol divided by
-    their sum. Strings that reach --max-length symbols without ending are left out; a message says
-    how many. The most frequent strings come first.
+    Each next symbol is drawn with a probability proportional to the model's |score| for it. Strings
+    that reach --max-length symbols without ending are left out; a message says how many. The most
+    frequent strings come first.
     """
     from ..display.result_tables import drawn_warnings
     from ..models.sampling import draw

@@ -45,7 +45,8 @@ def history(
         typer.Option(
             "-n",
             "--limit",
-            help=f"How many runs at most: by default {NUM_ROWS}, and all as CSV or JSON.",
+            help=f"The largest number of runs to list: by default {NUM_ROWS}, and all as CSV or "
+            "JSON.",
         ),
     ] = None,
     as_csv: Annotated[

@@ -80,7 +80,7 @@ class Symbols:
 
     @classmethod
     def of(cls, alphabet: str | None, unknown: str | None, min_count: int | None) -> Symbols:
-        """Raise RecipeError if an option has no effect, or if its value fits no alphabet."""
+        """Raise RecipeError if an option has no effect, or if its value makes no valid alphabet."""
         if min_count is not None and unknown is None:
             raise RecipeError("--min-count has no effect without --unknown")
         if min_count is not None and alphabet is not None:
@@ -103,8 +103,8 @@ class Symbols:
 
 @contextmanager
 def errors_naming(path: Path) -> Iterator[None]:
-    """Prefix the RecipeErrors that are raised in this block with a file's path, and name columns
-    by their options.
+    """Prefix RecipeErrors raised in this block with a file's path, and replace the fields that they
+    name with options.
     """
     try:
         yield
@@ -145,11 +145,11 @@ def read_sample(
     """Read and count training strings, with notes, the first on how the file was read. PAutomaC and
     SPiCe files may have any size.
 
-    `declared`: the alphabet of the strings, if one is declared. Other symbols are numbered after
-    its own, if it has one for the unknown.
+    `declared`: the alphabet of the strings, if one is declared. If it has a symbol for the unknown,
+    other symbols are numbered after its own.
 
-    Raises RecipeError if the file can't be read, is of another format and `max_distinct` is not
-    None, or has a symbol that is not in the declared alphabet.
+    Raises RecipeError if the file can't be read, has a symbol that is not in the declared alphabet,
+    or has another format although `max_distinct` is not None.
     """
     try:
         if path.is_dir():
@@ -176,9 +176,7 @@ def read_sample(
                     f"--max-distinct has no effect with {path}; it needs a PAutomaC or SPiCe file"
                 )
             limits.check_limit(
-                f"the size of {path} in bytes",
-                os.fstat(file.fileno()).st_size,
-                "file_bytes",
+                str(path), os.fstat(file.fileno()).st_size, "file_bytes", unit="bytes"
             )
             content = head + read_rest(file, limits.most("file_bytes"))
             whole = read_strings(content, reading, declared, extend=False)
@@ -195,7 +193,7 @@ def read_scored_words(
     symbols. Errors name the file.
 
     Raises RecipeError if the file can't be read, or every string has a symbol that is not in the
-    alphabet: it belongs to another model.
+    alphabet, because the file then belongs to another model.
     """
     file = read_words(path, reading, alphabet)
     if len(file.alphabet) == len(alphabet):
@@ -288,5 +286,5 @@ def read_model(path: Path) -> ModelFile:
 
 
 def file_name(path: Path) -> str:
-    """Return the last part of a path as text, in which bytes that are not UTF-8 are replaced."""
+    """Return the last part of a path as text; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The command `lab`, which starts the lab's server."""
+"""Define the command `lab`, which starts the lab's server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def lab(
     address: Annotated[
         str | None,
         typer.Option(
-            help="The address that it listens on: localhost for this computer alone; by default, "
+            help="The address that it listens on: localhost for this computer only; by default, "
             "all addresses."
         ),
     ] = None,

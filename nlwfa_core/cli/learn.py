@@ -94,40 +94,41 @@ def fit(
     validation: Annotated[
         Path | None,
         typer.Option(
-            help="Validation strings, by which `--refine likelihood` and "
-            f"{', '.join(STRING_LEARNERS)} stop, and `--starts` and `--preset` choose: {STRINGS}"
+            help="Validation strings, which decide when `--refine likelihood` and "
+            f"{', '.join(STRING_LEARNERS)} stop, and what `--starts` and `--preset` choose: "
+            f"{STRINGS}"
         ),
     ] = None,
     preset: Annotated[
         Literal["best"] | None,
-        typer.Option(help="Choose learner, rank and options by validation strings."),
+        typer.Option(help="Choose the learner, rank and options by validation strings."),
     ] = None,
     max_states: Annotated[
         int | None,
         typer.Option(
-            help="States that a preset may use, summed over all parts of a mixture; by default "
-            f"{MAX_STATES}."
+            help="The largest number of states that a preset may use, summed over all parts of a "
+            f"mixture; by default {MAX_STATES}."
         ),
     ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(
-            help=f"Minutes that a preset may use, by default {MINUTES:g}; it stops earlier if more "
-            "time does not help."
+            help=f"The largest number of minutes that a preset may use, by default {MINUTES:g}; it "
+            "stops earlier if more time does not help."
         ),
     ] = None,
     with_ngrams: Annotated[
         bool,
         typer.Option(
-            help="Let a preset return an n-gram, or a mixture with n-grams or of next symbols; "
-            "these are not automata."
+            help="Let a preset return an n-gram, or a mixture with n-grams or of next-symbol "
+            "probabilities; these are not automata."
         ),
     ] = False,
     with_lstm: Annotated[
         bool,
         typer.Option(
-            help="Let a preset return an LSTM, or a mixture with one or of next symbols; these are "
-            "not automata."
+            help="Let a preset return an LSTM, or a mixture with one or of next-symbol "
+            "probabilities; these are not automata."
         ),
     ] = False,
     max_distinct: MaxDistinct = None,
@@ -351,7 +352,7 @@ def _check_preset(learner: str | None, rank: int | None, field_values: Mapping[s
     named = [*named, *option_names(LEARNING, set(field_values) - set(LEARNING_SEEDS))]
     if named:
         raise RecipeError(
-            f"--preset best chooses learner, rank and options itself: leave out {listed(named)}"
+            f"--preset best chooses the learner, rank and options itself: leave out {listed(named)}"
         )
 
 
@@ -436,8 +437,8 @@ def select_rank(
     _check_choice(criterion, validation, folds, fold_seed, metric)
     if folds is not None and reading.window:
         raise RecipeError(
-            "--folds can't be used with --window: folds are drawn at random, and windows that "
-            "touch are not independent; use --validation with a later part of the sequence"
+            "--folds can't be used with --window: folds are drawn at random, and adjacent windows "
+            "are not independent; use --validation with a later part of the sequence"
         )
     score_name = criterion if by_criterion else metric or "wer"
     if not by_criterion:

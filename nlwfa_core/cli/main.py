@@ -1,7 +1,7 @@
 """Define the table of commands, and run one of them.
 
-A command's module is imported when the command is used, with all that it needs. So the list of
-commands is printed at once, and no command waits for the imports of others.
+A command's module is imported only when the command is used. So the list of commands is printed at
+once, and no command waits for the imports of others.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @cache
 def program(*used: str) -> typer.Typer:
-    """Make the program, with the options of some commands, and only the summaries of the others."""
+    """Make the program, with the options of some commands and only the summaries of the others."""
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -1,4 +1,6 @@
-"""The command `mix`: combines models into one, with weights that fit validation strings best."""
+"""Define the command `mix`, which combines models into one, with the weights that fit validation
+strings best.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def mix(
     from ..models.model_files import save
 
     if len(models) < 2:
-        raise RecipeError(f"a mixture needs at least two models; got {models[0]}")
+        raise RecipeError(f"a mixture needs at least two models; got only {models[0]}")
     if validation is None and (chosen := reading.changes()):
         raise no_effect(typed(next(iter(chosen))), "no --validation", "--validation")
     check_new_model(out, force)

@@ -1,4 +1,4 @@
-"""Write files, and check before a command computes that its files may be written."""
+"""Check, before a command computes anything, that its files may be written, and write them."""
 
 from __future__ import annotations
 

@@ -40,9 +40,7 @@ def rank(
     model: Model,
     prefixes: Annotated[
         Path,
-        typer.Option(
-            help="Beginnings of strings: SPiCe, or any other format of strings, without counts."
-        ),
+        typer.Option(help="The prefixes: SPiCe, or any other format of strings, without counts."),
     ],
     reading: Reading,
     targets: Annotated[
@@ -129,7 +127,7 @@ def _read_prefixes(
     elif file.names is None:
         raise RecipeError(
             f"{path}: prefixes of numbers can't be ranked by a model that reads unseen symbols as "
-            f"{alphabet.unknown!r}: its symbols are numbered differently from the targets"
+            f"{alphabet.unknown!r}: its symbols are numbered differently from those of the targets"
         )
     else:
         sample = Sample.of(words, file.alphabet)
@@ -153,6 +151,6 @@ def _read_targets(
     if unknown:
         notes += (
             f"{unknown:,} of {len(targets):,} targets are symbols that the model does not "
-            "know, so no ranking holds them.",
+            "know, so no ranking contains them.",
         )
     return targets, tuple(f"{file_name(path)}: {note}" for note in notes)

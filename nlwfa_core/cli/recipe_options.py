@@ -3,7 +3,7 @@ and help of its field.
 
 A command takes the options of a recipe as one parameter, `field_values`: name of the field ->
 value. It contains only the options that were entered, so the command can refuse those without
-effect. How files of strings are read is another parameter, `reading`.
+effect. Another parameter, `reading`, determines how files of strings are read.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def takes_fields(
 ) -> Callable[[Command], Command]:
     """Decorate a command so that it has these options in place of its parameter `field_values`.
 
-    `declared` has the declaration of each field.
+    `declared`: the declaration of each field.
     """
     return lambda command: _with_options(command, "field_values", options, declared, dict)
 

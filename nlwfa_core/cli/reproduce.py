@@ -1,4 +1,4 @@
-"""Define the command `reproduce`, which runs the paper's experiments again, in a checkout."""
+"""Define the command `reproduce`, which repeats the paper's experiments, in a checkout."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def reproduce(
     write a page of results.
 
     Each run is saved as soon as it has finished. If the command is stopped, run it again to do the
-    missing runs and rewrite the page. If a run fails, the page has the other runs, and the exit
-    code is 1. The command needs a checkout of the repository.
+    missing runs and rewrite the page. If a run fails, the page shows the others, and the exit code
+    is 1. The command needs a checkout of the repository.
     """
     find_studies("reproduce")
     check_extra("plot", "matplotlib")  # before hours of runs

@@ -45,8 +45,8 @@ def progress_bar() -> Iterator[Report]:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[threading.Event]:
-    """Make an event that Ctrl-C and SIGTERM set, in place of what they do otherwise. A second
-    signal interrupts as usual.
+    """Make an event that Ctrl-C and SIGTERM set instead of their usual effect. A second signal
+    interrupts as usual.
 
     Outside the main thread, where Python handles no signals, nothing sets the event.
     """

@@ -35,7 +35,7 @@ from ..metrics.intervals import (
     string_scores,
     too_few_strings,
 )
-from ..metrics.score_table import FLAT_WINS
+from ..metrics.score_table import FLAT_WINS, conventions
 from ..metrics.tables import write_table
 from ..metrics.testset import used_alphabet
 from ..models.model import alphabet_of
@@ -62,7 +62,6 @@ from .text import (
     against_record,
     against_summary,
     aligned,
-    conventions,
     counted_strings,
     difference_records,
     intervals_in_words,
@@ -84,11 +83,11 @@ Solution = Annotated[
 TrueModel = Annotated[
     Path | None,
     typer.Option(
-        help="The model that drew the strings, for next symbols too: a folder, an automaton as "
-        "JSON, or a PAutomaC model file."
+        help="The model that drew the strings, which also gives the true probabilities of next "
+        "symbols: a folder, an automaton as JSON, or a PAutomaC model file."
     ),
 ]
-Floor = Annotated[float, typer.Option(help="Normalised outputs below this are raised to it.")]
+Floor = Annotated[float, typer.Option(help="Normalised outputs below this value are raised to it.")]
 Unseen = Annotated[
     Literal["zero", "skip"],
     typer.Option(

@@ -62,7 +62,7 @@ def sweep(
         Path | None, typer.Option(help="The model that drew the strings: a PAutomaC model.")
     ] = None,
     prefixes: Annotated[
-        Path | None, typer.Option(help=f"Beginnings of strings to score on, as in SPiCe: {STRINGS}")
+        Path | None, typer.Option(help=f"Prefixes to score on, as in SPiCe: {STRINGS}")
     ] = None,
     targets: Annotated[
         Path | None, typer.Option(help="What followed each prefix: a SPiCe target file.")
@@ -212,9 +212,8 @@ def _check_table(path: Path, recipes: Mapping[str, Recipe]) -> None:
     lost = num_rows_of_others(path, recipes)
     if lost is None:
         raise RecipeError(
-            f"{path} exists and can't be read as the table of a sweep; the table is named "
-            "after the sweep's file: rename that, or "
-            f"overwrite {path.name} with --force"
+            f"{path} exists and can't be read as the table of a sweep; the table is named after "
+            f"the sweep's file: rename that file, or overwrite {path.name} with --force"
         )
     if lost:
         raise RecipeError(

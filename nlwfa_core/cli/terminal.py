@@ -1,6 +1,6 @@
 """Run a command: print its output, its errors as one line, and its notes.
 
-A command returns its `Output`, which is printed when the command has succeeded. So a command that
+A command returns its `Output`, which is printed only if the command succeeds, so a command that
 fails leaves stdout empty.
 """
 

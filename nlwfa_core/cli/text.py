@@ -40,18 +40,6 @@ if TYPE_CHECKING:
     from ..strings.words import Alphabet, FloatArray, IntArray, Word
 
 
-def conventions(num_strings: int) -> str:
-    """State the conventions of the scores in a table for a paper.
-
-    >>> conventions(250)
-    '250 test strings; logarithms have base 2; the end of a string counts unless “no end”'
-    """
-    return (
-        f"{plural(num_strings, 'test string')}; logarithms have base 2; the end of a string counts "
-        "unless “no end”"
-    )
-
-
 def intervals_in_words(confidence: float, num_resamples: int) -> str:
     """Describe intervals: their confidence, and how they were computed.
 
@@ -99,8 +87,8 @@ def as_text(value: float) -> str:
 
 
 def as_decimal(value: float, exponent: int, form: str = ".6g") -> str:
-    """Write value · 2ᵉ, which may be too small for a float64; the digits of such a number are good
-    to 12 places.
+    """Write value · 2ᵉ, which may be too small for a float64; such a number is accurate to 12
+    digits.
 
     >>> (
     ...     as_decimal(0.5, 0),
@@ -231,7 +219,7 @@ def counted_strings(num_strings: int, has_truth: bool) -> str:
 
 
 def pautomac_target(num_strings: int, has_truth: bool) -> str:
-    """Describe what the Pautomac score compares a model with.
+    """Describe the reference that the Pautomac score compares a model with.
 
     >>> pautomac_target(1000, has_truth=True)
     'the true probabilities of 1,000 strings as drawn'
@@ -249,8 +237,8 @@ def score_summary(
     intervals: Mapping[str, Interval] | None = None,
     meaning: str = "",
 ) -> str:
-    """Write a model's scores, their intervals and the meaning of these, some scores of reference
-    models, and diagnostics.
+    """Write a model's scores, with explained intervals, some scores of reference models, and
+    diagnostics.
     """
     known = intervals or {}
     floored = f"; outputs floored at {scores.floor:g}" if scores.floor else ""
@@ -320,8 +308,8 @@ def against_summary(
     differences: Mapping[str, Interval],
     meaning: str,
 ) -> str:
-    """Write two models' scores on the same test strings, and their differences with intervals and
-    the meaning of these.
+    """Write two models' scores on the same test strings, and their differences with explained
+    intervals.
     """
     words = {"first": "model", "second": "other"}
     ahead = leaders(differences, model_scores.has_truth)
@@ -456,7 +444,7 @@ def next_summary(alphabet: Alphabet, word: Word, scores: FloatArray, exponent: i
     if (scores < 0).any():
         legend += (
             " Probabilities are shares of |score|, so a symbol with a negative score may have a "
-            "higher one."
+            "higher probability."
         )
     return f"{legend}\n{table([('next', 'score', 'probability'), *rows])}"
 
@@ -544,7 +532,7 @@ def folds_summary(learner: str, validated: CrossValidation, metric: str) -> str:
     best = validated.best_rank(metric)
     infinite = validated.spread(best, metric).num_infinite
     caveat = (
-        f", though no rank has a finite score on all folds: this one lacks it on {infinite}"
+        f", though no rank has a finite score on all folds: this one has none on {infinite}"
         if infinite
         else ""
     )
@@ -631,7 +619,7 @@ def search_summary(best: SearchResult) -> str:
 
 
 def search_notes(best: SearchResult) -> tuple[str, ...]:
-    """State whether a search was stopped, and that the clock decided what was tried."""
+    """State whether a search was stopped, and that the time determined which models were tried."""
     stopped = ("The search was stopped: this is the best model so far.",) if best.stopped else ()
     return (
         *stopped,

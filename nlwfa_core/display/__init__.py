@@ -1,7 +1,7 @@
 """The lab's displays, without Streamlit: the pages import this package for everything visible that
 is not a widget. For the browser's components (`lens`, `walk`, `panels`, `explore`, `autoencoder`,
 `story`) it only prepares data: the drawing, and immediate responses to a pointer or a choice, are
-in `assets`, in the folder of that name (`network` for the auto-encoder).
+in `assets`, in the folder of the same name (`network` for the auto-encoder).
 
 - `palette`: the colours, dashes and markers of models.
 - `string_labels`: labels and counts of strings.

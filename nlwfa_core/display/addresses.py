@@ -39,7 +39,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def lan_address() -> str:
-    """Return this machine's IPv4 address in its network; "" if it is in none."""
+    """Return this machine's IPv4 address in its network; "" if it is not in a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(ELSEWHERE)
@@ -52,9 +52,9 @@ def lan_address() -> str:
 def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
     """Return a link that people on other machines can open, and a warning if there is none.
 
-    `link`: the address as this machine's browser has it. `listens_on`: the address on which the
-    server listens; "" for every interface. `lan`: the machine's name or address in its network; ""
-    if it is not known.
+    `link`: the address in this machine's browser. `listens_on`: the address on which the server
+    listens; "" for every interface. `lan`: the machine's name or address in its network; "" if it
+    is not known.
 
     >>> shared_link("http://localhost:8501/train?rank=3", "", "192.168.1.7")
     ('http://192.168.1.7:8501/train?rank=3', '')
@@ -65,8 +65,8 @@ def shared_link(link: str, listens_on: str, lan: str) -> tuple[str, str]:
     if listens_on not in EVERY_INTERFACE:
         return link, (
             f"Nobody else can open this link: the lab listens on {listens_on} only. Restart it "
-            "without STREAMLIT_SERVER_ADDRESS and --server.address, and others on your network "
-            "can."
+            "without STREAMLIT_SERVER_ADDRESS and --server.address to let others on your network "
+            "open the link."
         )
     if not lan:
         return (

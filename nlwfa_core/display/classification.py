@@ -33,9 +33,9 @@ def verdict(scores: Mapping[str, Confusion]) -> str:
     (first, one), (second, other) = scores.items()
     gap = one.against(other)
     if gap.first_alone == gap.second_alone == 0:
-        return f"{first} and {second} are right on the same strings"
+        return f"{first} and {second} get the same strings right"
     alone = (
-        f"{first} alone is right on {gap.first_alone:,} strings, {second} alone on "
+        f"{first} alone gets {gap.first_alone:,} strings right, {second} alone gets "
         f"{gap.second_alone:,}"
     )
     p = "p\u00a0<\u00a00.001" if gap.p_value < 0.001 else f"p\u00a0=\u00a0{gap.p_value:.2g}"
@@ -46,8 +46,8 @@ def verdict(scores: Mapping[str, Confusion]) -> str:
 
 
 def alone_table(scores: Mapping[str, Confusion], most: int) -> Table:
-    """List strings that only one of two classifiers gets right, those that occur most often
-    first: at most `most`.
+    """List at most `most` strings that only one of two classifiers gets right, the most frequent
+    first.
     """
     (first, one), (second, other) = scores.items()
     rows = []

@@ -3,8 +3,8 @@ other, at every rank.
 
 The browser computes states, Ĥ and next symbols itself, so a change of the rank needs no request to
 the server. It gets SP's model of the largest rank, whose leading blocks are the models of all
-smaller ranks, and all weights of each network and of each linear model that EM has trained; a model
-of SP of a still higher rank is sent alone, on request. `models.js` in `assets/explore` computes
+smaller ranks, and all weights of each network and of each linear model that EM has trained; SP's
+model of a still higher rank is sent alone, on request. `models.js` in `assets/explore` computes
 with them, `material.js` turns them into what is drawn, and `lane.js`, `cut.js` and `explore.js`
 draw it. Scores come from here.
 """
@@ -112,7 +112,7 @@ WHY_NO_NETWORK = (
 
 
 def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict[str, Any]:
-    """Make the payload of Explore. Models that were trained are made by `trained_payload`.
+    """Make the payload of Explore. `trained_payload` makes that of trained models.
 
     Parameters
     ----------
@@ -140,7 +140,8 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
         - "hasCounts": whether an entry of H, times "total", is a count
         - "groups": "title", what groups are; "names"; and the group of each row and each column
           ("rows", "columns"; −1: none)
-        - "singular", "numericalRank": singular values; "mostRank": the highest rank to choose
+        - "singular", "numericalRank": singular values; "mostRank": the highest rank that can be
+          chosen
         - "linear": of SP: "model", a linear model, or None; "why" there is none; "scores", one for
           each rank from 1; "most", the highest rank of `further_payload`
         - "costs": objective -> learner -> about how many seconds the training of one rank up to 4
@@ -151,7 +152,7 @@ def explore_payload(data: Data, hankel: HankelMatrix, svd: TruncatedSVD) -> dict
           they agree
         - "truth": what is known about the strings, see `_truth`
         - "ngram": the name and the scores of an n-gram of the training strings
-        - "ladder": strings that go deeper and deeper, see `_ladder`
+        - "ladder": deeper and deeper strings, see `_ladder`
         - "word": the string that is followed first
 
         Scores are [total variation, word error rate, bits per symbol, test strings of weight 0,
@@ -216,7 +217,7 @@ def trained_payload(results: Mapping[str, Mapping[int, Result]]) -> dict[str, An
         - "why" none is drawn
         - "scores": see `explore_payload`
         - "training": whether its training finished
-        - "starts": how many starts of EM it is the best of; None for a network
+        - "starts": the number of starts of EM of which it is the best; None for a network
         - "curves": of each stage of a network's training, see `_curve`
     """
     return {
@@ -272,7 +273,7 @@ def margins_payload(
     further: int | None = None,
 ) -> dict[str, Any]:
     """Compute how certain the scores of finished runs are, from `influences_of_runs`, and those of
-    SP at the ranks that are sent together, or at a `further` one alone. Without a run, nothing is
+    SP at the ranks that are sent together, or only at the rank `further`. Without a run, nothing is
     computed, so new strings need not wait.
 
     Returns

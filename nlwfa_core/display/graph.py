@@ -118,10 +118,10 @@ def dot(
     """Write the graph for Graphviz: a state is a circle with its number, from 1, and its initial
     and final weight.
 
-    An arrow's label has a line for each symbol with its weight, of three digits. A comment says how
+    An arrow's label has a line for each symbol, with its weight to three digits. A comment says how
     many weights are left out.
 
-    `smallest`: transitions with a smaller |weight| have no arrow. By default SHARE_IN_FILES of the
+    `smallest`: transitions with a smaller |weight| have no arrow; by default SHARE_IN_FILES of the
     largest. `dark`: whether the graph is for a dark page; its own background is transparent.
     `labels`: whether arrows have labels.
 

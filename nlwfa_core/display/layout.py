@@ -3,8 +3,8 @@ labels where there is room.
 
 A state's column is its distance from α₀: the smallest number of arrows on a path to it from a state
 in which α₀ is not 0. So a learned automaton for brackets reads from left to right as nothing open,
-one open, two open, and so on. If α₀ is nowhere 0, all states share one column, and are drawn on a
-circle instead.
+one open, two open, and so on. If no entry of α₀ is 0, all states share one column, and are drawn on
+a circle instead.
 
 Lengths are in pixels of a drawing with its origin at the upper left. A label is placed where it
 overlaps no other label, state or curve; if there is no such place, it is drawn only while the
@@ -118,8 +118,9 @@ def layered(
 ) -> Layout:
     """Place states in their columns, and an arrow with a label for each pair of states in `labels`.
 
-    States of a column stand one below the other, in an order that keeps arrows to the column before
-    short. If there are more than two states and only one column, they are placed on a circle.
+    The states of a column are placed one below the other, in an order that keeps arrows to the
+    previous column short. If there are more than two states and only one column, they are placed on
+    a circle.
 
     `columns`: one for each state; 0 is at the left. `labels`: (source, target) -> the lines of the
     arrow's label. `spare`: whether to leave room for one more column at the right, for a state that

@@ -174,8 +174,7 @@ def approximation_error(hankel: HankelMatrix, rest: Matrix, choice: MatrixChoice
 
 
 def matrix_name(hankel: HankelMatrix, name: str) -> str:
-    """Return how to write the matrix `name` whose norm is taken: with √W in front of it if its rows
-    have weights.
+    """Write the matrix `name` whose norm is taken, with √W in front of it if its rows have weights.
 
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> matrix_name(estimate_hankel(["ab"], select_basis(["ab"], 2, 2)), "H_λ")
@@ -358,8 +357,8 @@ def basis_states(model: LearnedModel, hankel: HankelMatrix, after: Word = ()) ->
     """Compute a model's state after each prefix of the basis, followed by `after`: shape
     (num_prefixes, num_states).
 
-    A row is nan if no string begins with the prefix: it contains ⊣, or it is a factor with boundary
-    symbols that lacks ⊢.
+    A row is nan if no string begins with the prefix, because it contains ⊣, or is a factor with
+    boundary symbols that lacks ⊢.
     """
     end = hankel.num_symbols - hankel.num_marks
     beginnings = [_beginning(word + after, end, hankel.num_marks) for word in hankel.basis.prefixes]
@@ -497,7 +496,7 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
     Returns "heights": one for each value, from 0.01 to 1, or 0 for rounding errors. "names": the
     label of each value. "kept": the share of the matrix's squared norm that ranks 1, 2, … keep; the
     last share is for all ranks beyond the computed values. "said": a sentence for the browser to
-    fill in, with {rank} and {kept}. "ticks": pairs of a text and a height. "colours".
+    fill in, with {rank} and {kept}. "ticks": pairs of a label and a height. "colours".
     """
     values = svd.singular_values
     block = weighted_block(hankel)
@@ -520,7 +519,7 @@ def singular_values_payload(svd: TruncatedSVD, hankel: HankelMatrix) -> dict[str
 
 
 def numerical_rank_sentence(svd: TruncatedSVD, hankel: HankelMatrix) -> str:
-    """Write a sentence in Markdown that says how large the matrix's numerical rank is."""
+    """Write a sentence in Markdown that states the matrix's numerical rank."""
     count = len(svd.singular_values)
     is_bound = svd.numerical_rank == count < min(hankel.block.shape)
     before, after = (

@@ -2,8 +2,8 @@
 
 The factors L = H V and V of the truncated SVD are sent once: Ĥ of rank k is the product of the
 first k columns of L and of V, as in `lens.reconstruction`. Of more than MAX_SIDE rows or columns,
-only the first MAX_SIDE are sent. They are the most frequent ones, and their part of Ĥ is that of
-the whole matrix.
+only the first MAX_SIDE are sent. They are the most frequent ones, and their entries of Ĥ are the
+same as for the whole matrix.
 
 Rows and columns can be ordered by state. A matrix often consists of parts that share no row and no
 column, one for each state that is determined by which strings are possible at all, such as the
@@ -148,11 +148,10 @@ def panels_payload(
     Returns "cells": the first rows and columns of the block, row by row; "left" and "right": the
     factors H V and V of Ĥ, row by row; "most": their number of columns, which is the highest rank;
     "errors": ‖H − Ĥ‖ / ‖H‖ of the whole block for each rank; "weighted": whether these norms weight
-    the rows, as the decomposition does; "words": for each cell, the number of its string uv, so
-    that equal strings have equal numbers; "order": the order by state; "name": the index of the
-    block in H_λ or H_b; "scale": the powers of ten between which entries of H and Ĥ are coloured;
-    "largest": the largest |entry| of H, where the scale of H − Ĥ ends; labels and
-    colours.
+    the rows, as the decomposition does; "words": for each cell, the number of its string uv; equal
+    strings have equal numbers; "order": the order by state; "name": the index of the block in H_λ
+    or H_b; "scale": the powers of ten between which entries of H and Ĥ are coloured; "largest": the
+    largest |entry| of H, where the scale of H − Ĥ ends; labels and colours.
     """
     block = choice.block(hankel)
     num_rows, num_columns = (min(MAX_SIDE, size) for size in block.shape)

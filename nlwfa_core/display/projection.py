@@ -163,8 +163,8 @@ def _likeliest(shares: FloatArray, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Holds the points of two models A and B after B's points were moved onto A's, in the larger of
-    their numbers of dimensions.
+    """Holds the points of two models A and B after B's points were moved onto A's. Both have as
+    many dimensions as the model with more of them.
     """
 
     # target, moved (n, num_dimensions): a's points, padded with zeros if they have fewer
@@ -192,8 +192,7 @@ def align(target: FloatArray, points: FloatArray) -> Alignment:
     ... )
     (True, 0.0, 0.333333333)
 
-    Raises RecipeError if there is not the same number of points in both, at least 1, or a point is
-    not finite.
+    Raises RecipeError if the numbers of points differ or are 0, or a point is not finite.
     """
     if target.ndim != 2 or points.ndim != 2 or len(target) != len(points) or not len(target):
         raise RecipeError(

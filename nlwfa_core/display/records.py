@@ -18,6 +18,8 @@ from ..experiment.recipe import DataRecipe
 from ..metrics.score_table import Scores
 from ..metrics.tables import Numbers, Table, format_score
 
+TRUE_MODELS = {"Hmm": "HMM", "Pfa": "PFA", "Dpfa": "DPFA"}  # PAutomaC's names -> the usual ones
+
 
 class Problem(BaseModel):
     """A public problem of a competition."""
@@ -27,11 +29,20 @@ class Problem(BaseModel):
     title: str  # the competition and the problem's number
     score: str  # what the score is
     higher_is_better: bool
-    kind: str  # what it is known to be, such as "Pfa"
+    # the type of PAutomaC's true model, such as "Pfa", or the origin of SPiCe's strings, such as
+    # "Spanish POS"; empty if it is not known
+    kind: str
     # the SHA-256 of the two files from which a score follows: PAutomaC's test strings and solution,
     # or SPiCe's prefixes and targets
     files: tuple[str, str]
     figures: dict[str, float]  # who -> published score on these files
+
+    @property
+    def kind_sentence(self) -> str:
+        """State the true model's type or the strings' origin; empty if it is not known."""
+        if self.kind in TRUE_MODELS:
+            return f"Type of the true model: {TRUE_MODELS[self.kind]}."
+        return f"Origin of the strings: {self.kind}." if self.kind else ""
 
     def score_of(self, scores: Scores) -> float | None:
         """Return the competition's score of a model; None if it is not known.

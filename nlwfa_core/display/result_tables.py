@@ -69,7 +69,7 @@ def shown_scores(rows: Iterable[Scores], named: Collection[str] = ()) -> tuple[S
     """Select the scores that a table of these rows shows first: the main ones, and those that say
     where a model fails.
 
-    `named`: short titles of further scores to show, for example because a text next to the table
+    `named`: short titles of further scores to show, for example because the text next to the table
     speaks of them.
     """
     entries = list(rows)
@@ -94,7 +94,7 @@ def score_column(scores: Iterable[Scores], score: Score) -> Numbers:
 
 
 def as_sentence(text: str) -> str:
-    """Begin a text with a capital letter and end it with a full stop.
+    """Begin a string with a capital letter and end it with a full stop.
 
     >>> as_sentence("transitions: solved exactly")
     'Transitions: solved exactly.'
@@ -214,7 +214,7 @@ def influence_table(
 
 def reading_sentences(models: Mapping[str, Model]) -> tuple[str, ...]:
     """Explain how the outputs of nonlinear models become weights of strings, in one sentence for
-    all models that do it alike.
+    all models that do this in the same way.
     """
     names_by_sentence: dict[str, list[str]] = {}
     for name, model in models.items():

@@ -28,7 +28,7 @@ SEED_TITLES = (OPTIONS["data_seed"].title, OPTIONS["learning_seed"].title)
 
 
 def run_name(run: Run) -> str:
-    """Name a run: by the name that a person gave it, otherwise by its learner and rank.
+    """Name a run by the name that a person gave it, otherwise by its learner and rank.
 
     >>> run_name(Run("0", "done", {}, "1", "dyck", "SP", 5, 100, 0))
     'SP, k = 5'
@@ -135,10 +135,10 @@ def runs_table(
 
 
 def export_table(runs: Sequence[Run]) -> Table:
-    """Make a table with a row for each run for other programs: key, labels, the main options,
+    """Make a table for other programs, with a row for each run: key, labels, the main options,
     seconds, and every score.
 
-    Titles are the names of fields. Moments are ISO 8601 in UTC.
+    Titles are the names of fields. Dates and times are in ISO 8601 format, in UTC.
     """
     table: Table = {name: [getattr(run, name) for run in runs] for name in ("key", "state", "name")}
     table["tags"] = [", ".join(run.tags) for run in runs]

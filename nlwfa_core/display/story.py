@@ -1,8 +1,7 @@
 """Tell spectral learning on a sample in five scenes: strings, Hankel matrix, factors, states,
 prediction.
 
-The matrix is small enough to be drawn whole, so this is the method, not the experiment of the
-recipe.
+The matrix is small enough to be drawn whole, so this shows the method, not the recipe's experiment.
 """
 
 from __future__ import annotations
@@ -94,9 +93,8 @@ def story_payload(sample: Sample) -> dict[str, Any]:
             ],
             [
                 "Prediction",
-                f"What follows {first}? And the whole string: the automaton gives {text} the "
-                f"weight {weight_text}; "
-                f"its share of the sample is {share_text}.",
+                f"What follows {first}? The automaton gives the whole string {text} the weight "
+                f"{weight_text}; the string's share of the sample is {share_text}.",
             ],
         ],
         "strings": list(

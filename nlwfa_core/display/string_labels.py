@@ -50,11 +50,11 @@ def shortened(text: str) -> str:
 
 
 def word_endings(words: Words, alphabet: Alphabet, most: int) -> list[str]:
-    """Write words as short texts: as many of a word's last symbols as make at most `most`
-    characters, and at least one.
+    """Write words as short texts: as many of a word's last symbols as fit into `most` characters,
+    but at least one.
 
     Words that end in the same way get more symbols, up to `MAX_LABEL` characters, until their texts
-    differ, and then a number. The ends of two prefixes' words tell more than their beginnings.
+    differ, and then a number. The ends of prefixes differ more than their beginnings.
 
     >>> words = Words.of([(0, 1, 2, 3), (0, 2, 2, 3)])
     >>> word_endings(words, Alphabet(("home", "item", "cart", "leave")), 11)
@@ -125,8 +125,8 @@ def length_counts(sample: Sample) -> IntArray:
 
 
 def usual_length(totals: IntArray) -> int:
-    """Return the shortest length that USUAL of the strings do not exceed, from the numbers of
-    strings of each length.
+    """Return the shortest length that a share USUAL of the strings does not exceed, from the
+    numbers of strings of each length.
 
     >>> usual_length(np.array([0, 500, 490, 0, 9, 1]))
     2

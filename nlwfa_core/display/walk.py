@@ -8,8 +8,8 @@ groups of the prefixes that are one symbol longer. The initial state, before any
 group: it has a circle of its own at the left, so a walk begins where the drawing does.
 
 Everything is a payload for assets/walk/walk.js, which only draws. Weights and states come from the
-models, which set to 0 what is only rounding error (see `rounding`); transitions below the same
-limit are not drawn.
+models, which set rounding errors to 0 (see `rounding`); transitions below the same limit are not
+drawn.
 """
 
 from __future__ import annotations
@@ -368,10 +368,10 @@ def group_states(
     """Divide states, shape (n, num_states), into at most `number` groups by k-means. Zero vectors
     belong to no group.
 
-    The first centre is the first state, and each further one the state that is farthest from all
-    before it; so the same states give the same groups. k-means may end far from the best groups, so
-    it starts a second time from the states in the rows `seeds`, if there are any, and the groups
-    with the smaller sum of squared distances are kept. There are fewer groups if there are fewer
+    The first centre is the first state, and each further one is the state farthest from all earlier
+    ones, so the same states give the same groups. k-means may end far from the best grouping, so it
+    starts a second time from the states in the rows `seeds`, if there are any, and the groups with
+    the smaller sum of squared distances are kept. There are fewer groups if there are fewer
     different states.
 
     >>> groups = group_states(
@@ -436,7 +436,7 @@ def _spread(points: FloatArray, centres: FloatArray) -> float:
 def grouped_graph(
     model: LearnedModel, prefixes: Words, data: Data, number: int, title: str
 ) -> Graph:
-    """Draw groups of the states of prefixes, and as dots the prefixes themselves. λ has a node of
+    """Draw groups of the states of prefixes, and the prefixes themselves as dots. λ has a node of
     its own, the last one, in the first column.
 
     Columns are numbers of open brackets if strings are made of brackets, and otherwise distances
@@ -643,7 +643,7 @@ def stage_payload(data: Data) -> dict[str, Any]:
 
 
 def own_stage_payload(alphabet: Alphabet, words: Words, truth: Comparison | None) -> dict[str, Any]:
-    """Return the same as `stage_payload` for an automaton without data, with the weights of these
+    """Return what `stage_payload` does, for an automaton without data, with the weights of these
     words.
     """
     return {

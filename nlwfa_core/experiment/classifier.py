@@ -1,14 +1,14 @@
 """Classify strings: one model for each label, and Bayes' rule.
 
-A model of the strings of each label gives the probability of a string x under that label, P(x | y);
-with the share of each label, P(y | x) is P(x | y) P(y), divided by its sum over the labels. Nothing
-in training looks at the other labels: the comparison is between models of strings, linear and
-nonlinear alike (Li, Rabusseau, Precup 2018, §6, name classification as a next step).
+A model of the strings of each label gives the probability of a string x under that label, P(x | y).
+With P(y), the share of each label, P(y | x) is P(x | y) P(y) divided by its sum over the labels.
+Training does not use the strings of other labels: the comparison is between models of strings,
+linear and nonlinear alike (Li, Rabusseau, Precup 2018, §6, name classification as a next step).
 
 P(x | y) is the product of the model's probabilities of next symbols, |scores| divided by their sum,
 each raised to `floor` and divided by the sum again, as in `metrics.evaluate`. So one surprising
-symbol costs a label 20 bits and does not rule it out, and after a prefix that a model rules out,
-all symbols are equally likely; with `floor=0`, one impossible symbol rules the label out.
+symbol costs a label 20 bits but does not rule it out. After a prefix that a model rules out, all
+symbols are equally likely. With `floor=0`, one impossible symbol rules the label out.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Classifier:
     ----------
     labels : tuple of str, two or more
     models : tuple of Model, one for each label
-        Each has an alphabet; they need not be the same.
+        Each has an alphabet; the alphabets may differ.
     priors : array, shape (num_labels,)
         P(y): positive, with the sum 1.
     floor : float
@@ -123,7 +123,7 @@ class Classifier:
         A model without an alphabet knows its symbols by their numbers: "0", "1" …
 
         `priors`: in any unit, such as the number of strings of each label; without them, all labels
-        are alike.
+        are equally likely.
 
         Raises RecipeError if there are fewer than two labels, a label has no prior or one that is
         not positive, or the floor is not in 0 … 0.5.
@@ -241,7 +241,7 @@ class Confusion:
 
     @property
     def num_strings(self) -> int:
-        """Return the number of strings, repeated ones counted."""
+        """Return the number of strings, counting repeated ones."""
         return int(self.counts.sum())
 
     @property
@@ -260,8 +260,8 @@ class Confusion:
         return int(self.counts.sum(axis=1).max()) / self.num_strings
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Compute the accuracy with Wilson's score interval (Wilson 1927): strings are treated as
-        independent draws.
+        """Compute the accuracy with Wilson's score interval (Wilson 1927), which treats the
+        strings as independent draws.
         """
         share = self.accuracy
         number = self.num_strings

@@ -4,7 +4,7 @@ strings of the other folds.
 A single split into training and validation strings judges a rank by one random draw.
 Cross-validation uses every string for both purposes, but has to train once per fold. A string that
 occurs three times counts as three strings, which may end up in different folds. No further strings
-are set aside within a fold, so learners that would stop by validation strings have none
+are set aside within a fold, so learners that stop early by validation strings have none
 (`pipeline.validation_notes`).
 """
 

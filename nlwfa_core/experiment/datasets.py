@@ -38,7 +38,7 @@ LARGEST_SHARE = 1 / 5
 # some digits.
 SOLUTION_ERROR = 1e-4
 WINDOWS_NOTE = (
-    "Windows are not split at random but in their order: first those for training, then those for "
+    "Windows are split in their order, not at random: first those for training, then those for "
     "validation and test."
 )
 # Streams of random numbers under one seed. Training strings use the seed itself.
@@ -81,9 +81,8 @@ class Data:
 
     @property
     def alphabet(self) -> Alphabet:
-        """Return the alphabet of the training strings.
-
-        That of a test file may have more symbols, after these.
+        """Return the alphabet of the training strings. The alphabet of a test file may have further
+        symbols, after these.
         """
         return self.train.alphabet
 
@@ -393,7 +392,7 @@ def blocks(windows: Words, alphabet: Alphabet, sizes: Sequence[int]) -> list[Sam
     >>> [list(part.words) for part in parts]
     [[(0,), (1,), (2,), (3,)], [(5,)], [(7,), (8,)]]
 
-    `sizes`: how many windows each part has; those with none take up no space.
+    `sizes`: how many windows each part has; parts without windows take up no space.
     """
     parts = list[Sample]()
     end = len(windows)

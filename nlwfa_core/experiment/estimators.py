@@ -5,11 +5,11 @@ They work with `clone`, `Pipeline`, `GridSearchCV` and `cross_val_score`. X is a
 strings, in any form that `strings.plain` takes.
 
 `score` is minus the bits per symbol, so larger is better, with probabilities of next symbols raised
-to `floor`: by default 1e-6. So one surprising symbol costs 20 bits and not ∞, and a search over a
-grid can still tell models apart, but the score then depends on the floor, which every estimator's
-repr shows. With `floor=0`, the score is minus the bits per symbol of `evaluate`. It may be −∞ then,
-which a grid search ranks last; if all candidates have −∞, the first is chosen. It is nan if a score
-of the model is not a finite number.
+to `floor`: by default 1e-6. So one surprising symbol costs 20 bits, not ∞, and a grid search can
+still distinguish models. The score then depends on the floor, which every estimator's repr shows.
+With `floor=0`, the score is minus the bits per symbol of `evaluate`. It may then be −∞, which a
+grid search ranks last; if all candidates have −∞, the first is chosen. It is nan if a score of the
+model is not a finite number.
 
 The estimators pass those checks of scikit-learn's `check_estimator` that are about parameters
 (constructor, `get_params`, `set_params`, `clone`). Its other checks do not apply: they pass arrays
@@ -201,8 +201,8 @@ class SpectralWFA(_StringEstimator):
         The size of the basis. If the strings have fewer, all are used, and the rank is lowered to
         what the basis allows.
     alphabet : Alphabet or sequence of str, optional
-        All symbols, among which may be one that stands for others (`Alphabet.of`); without it,
-        those of the training strings.
+        All symbols, which may include one that stands for others (`Alphabet.of`); by default those
+        of the training strings.
     floor : float
         The smallest probability of a next symbol in `score`, so one surprising symbol does not
         make it −∞; 0 for none.

@@ -154,8 +154,8 @@ def _overlap_note(
 
 
 def unseen_notes(train: Sample, test: Sample, role: str = "test") -> tuple[str, ...]:
-    """Warn how many test strings have symbols that no training string has, which a model of string
-    frequencies gives weight 0.
+    """Warn of test strings with symbols that no training string has. A model of string frequencies
+    gives such strings the weight 0.
     """
     seen = np.zeros(test.num_symbols, dtype=bool)
     seen[np.unique(train.words.symbols)] = True
@@ -177,12 +177,13 @@ def symbol_for_unknown_notes(strings: Sample, train: Sample) -> tuple[str, ...]:
         return ()
     if not _occurs(unknown, train):
         return (
-            f"No training string has the symbol {unknown!r}, so a model that does not smooth "
-            "gives it the weight 0.",
+            f"No training string has the symbol {unknown!r}, so a model without smoothing gives "
+            "it the weight 0.",
         )
     if _occurs(unknown, strings):
         return (
-            f"The training strings have {unknown!r} already: other symbols are also read as it.",
+            f"The training strings already have {unknown!r}; unknown symbols are read as the same "
+            "symbol.",
         )
     return ()
 
@@ -208,9 +209,8 @@ def _in_alphabet(strings: Sample, alphabet: Alphabet) -> npt.NDArray[np.bool_]:
 
 
 def unknown_notes(test: Sample, num_known: int, role: str = "test") -> tuple[str, ...]:
-    """Warn how many strings have symbols that a model does not know: all but the first `num_known`.
-
-    Their weight is 0.
+    """Warn of strings with symbols that a model does not know: all but the first `num_known`. The
+    weight of such strings is 0.
     """
     notes = _notes_on_symbols(
         test, np.arange(test.num_symbols) < num_known, role, "that the model does not know"

@@ -28,9 +28,7 @@ from .results import Result
 
 
 def validation_notes(recipe: Recipe, data: Data) -> tuple[str, ...]:
-    """Tell the user what training does instead of stopping by validation strings, if there are
-    none.
-    """
+    """Tell the user how training ends, and which model it keeps, without validation strings."""
     if data.validation is not None:
         return ()
     learner = recipe.learning.learner
@@ -161,7 +159,7 @@ def run(
     Raises
     ------
     RecipeError
-        If the recipe can't be followed.
+        If the recipe can't be run.
     Cancelled
         If `cancelled()` returns true.
     """

@@ -8,9 +8,9 @@ from ..hankel.recipe import HankelRecipe
 from ..learning.learners import options
 from .recipe import DataRecipe, Recipe
 
-# Options of networks that are trained as in the paper: by Adamax, from random weights, at its
-# constant rates, which are also the defaults. The paper does not say for how many epochs it
-# trained; 1,000 and 500 are this lab's choice, after which the loss of the second step is still
+# Options of networks that are trained as in the paper: with Adamax, from random weights, at its
+# constant learning rates, which are also the defaults. The paper does not say for how many epochs
+# it trained; 1,000 and 500 are this lab's choice, after which the loss of the second step is still
 # falling.
 PAPER: dict[str, Any] = {
     "optimizer": "adamax",

@@ -238,7 +238,7 @@ class DataRecipe(Record):
     )
     upload_prefixes: ContentHash = _upload_option(
         "file of prefixes",
-        "Beginnings of strings, to be scored as SPiCe does: the SHA-256 of a file.",
+        "Prefixes, to be scored as in SPiCe: the SHA-256 of a file.",
     )
     upload_targets: ContentHash = _upload_option(
         "file of targets",
@@ -316,8 +316,8 @@ class DataRecipe(Record):
 
     @property
     def error_rate(self) -> str:
-        """Return which word error rate tells how good a model of these strings is: "wer", or
-        "wer_without_end" if they are windows, whose ends are only where they were cut.
+        """Return which word error rate is meaningful for these strings: "wer", or "wer_without_end"
+        for windows, which end only where they were cut.
         """
         return "wer_without_end" if self.reading.window else "wer"
 
@@ -418,7 +418,7 @@ class Recipe(Record):
         return {} if self.has(name) else _hankel_needs(self.learning)
 
     def setting(self, name: str) -> Mapping[str, Any]:
-        """Return the fields because of which a part does not exist."""
+        """Return the fields that keep a part from existing."""
         return _no_hankel(self.learning)
 
     def to_json(self) -> str:
@@ -438,7 +438,7 @@ class Recipe(Record):
         """Copy the recipe with another learner, and with boundary symbols if that learner needs
         them.
 
-        Options that the new learner also has keep their values, unless `rank` or `fields` have
+        Options that the new learner also has keep their values, unless `rank` or `fields` sets
         others.
 
         Raises RecipeError if the learner or a field is unknown, or a value is not allowed.
@@ -448,7 +448,7 @@ class Recipe(Record):
 
     @property
     def seed(self) -> int:
-        """Return the seed by which runs with equal settings are told apart: that of learning or, if
+        """Return the seed that distinguishes runs with equal settings: that of learning or, if
         nothing in it is random, that of the strings.
         """
         values = flat(self)
@@ -750,7 +750,8 @@ def number_ranges(name: str, text: str, most: int) -> tuple[int, ...]:
         limits.check_at_most(name, last, most)
         if last < first or step < 1:
             raise RecipeError(
-                f"a range in {name} must go up, such as 2-20 or 5-50:5; got {part.strip()[:60]!r}"
+                f"a range in {name} must be ascending, for example 2-20 or 5-50:5; got "
+                f"{part.strip()[:60]!r}"
             )
         numbers += range(first, last + 1, step)
     return tuple(dict.fromkeys(numbers))

@@ -174,8 +174,8 @@ def first_error(error: ValidationError) -> str:
     """Name the first field that is wrong, and state why.
 
     This is a function of its own because a frame that a traceback keeps must not hold the error of
-    a nested recipe: the two would keep each other, and Python can't see such a cycle through
-    pydantic's errors, so the memory would be lost.
+    a nested recipe: the two would keep each other alive, and Python can't see such a cycle through
+    pydantic's errors, so the memory would leak.
     """
     first = error.errors(include_url=False)[0]
     field_name = ".".join(map(str, first["loc"]))

@@ -1,5 +1,5 @@
-"""Sweeps: a base recipe with lists of values for some fields, from a page's controls or a file, and
-the outcomes of the runs.
+"""Define sweeps: a base recipe with lists of values for some fields, from a page's controls or a
+file, and the outcomes of the runs.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Grid(Record):
 
         The options in `base.learning` are for all learners of the sweep that have them.
         """
-        check_at_most("the size of a sweep's file in bytes", len(data), MAX_FILE_BYTES)
+        check_at_most("a sweep's file", len(data), MAX_FILE_BYTES, unit="bytes")
         lists: Any = from_json(data)
         if not isinstance(lists, dict):
             raise RecipeError(
@@ -404,10 +404,10 @@ TIES = "Ties are broken by bits per symbol, then by fewer states."
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """The rank of one model's runs among others by their validation scores, or by AIC or BIC: a
+    """The place of one model's runs among others by their validation scores, or by AIC or BIC: a
     sort key, the best first.
 
-    `level` is the same for models that the score does not tell apart: how many values are not
+    `level` is the same for models that the score does not distinguish: how many values are not
     finite, the mean of the others and, if some are not finite, the mean number of outputs of
     exactly 0. `tie_break` is the same for the bits per symbol, then the number of states.
     """

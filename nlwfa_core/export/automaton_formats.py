@@ -138,8 +138,8 @@ def jflap(wfa: WFA, alphabet: Alphabet) -> str:
     Raises
     ------
     RecipeError
-        If a weight is neither 0 nor 1, or not exactly one state is initial: JFLAP's automata accept
-        a string or reject it, and begin in one state. Also if XML can't express a symbol.
+        If a weight is neither 0 nor 1, or not exactly one state is initial (JFLAP's automata accept
+        or reject a string, and begin in one state), or if XML can't express a symbol.
     """
     parts = (wfa.initial, wfa.transitions, wfa.termination)
     for weight in (float(w) for part in parts for w in part.flat if w not in (0.0, 1.0)):

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..display.graph import dot
-from ..display.result_tables import scores_csv
+from ..display.result_tables import BETTER, score_column, scores_csv, shown_scores
 from ..errors import RecipeError
 from ..experiment.datasets import Data
 from ..experiment.recipe import run_title
 from ..experiment.results import Result
 from ..hankel.matrix import HankelMatrix
 from ..metrics.evaluate import evaluate
-from ..metrics.score_table import Scores
+from ..metrics.score_table import Scores, conventions
+from ..metrics.tables import Table, write_table
 from ..metrics.testset import TestSet
 from ..models.model_files import MODEL_FILES, StoredModel, save
 from ..models.wfa import WFA
@@ -109,22 +110,30 @@ def data_files(data: Data) -> dict[str, bytes]:
     return files
 
 
-def score_file(
+def score_files(
     result: Result,
     data: Data,
     hankel: HankelMatrix | None,
     references: Mapping[str, Scores],
     others: Sequence[Result] = (),
-) -> bytes:
+) -> dict[str, bytes]:
     """Write the scores of a run, of SP of its rank if the matrix allows it, of other runs, and of
-    references as CSV.
+    references: all of them with all digits as CSV, and the main ones as a table in LaTeX.
     """
     rows = {result.recipe.title: result.scores}
     linear = linear_of_rank(result, hankel)
     if linear is not None:
         rows[run_title("SP", result.recipe.learning.rank)] = evaluate(linear, data.test)
     rows |= {one.recipe.title: one.scores for one in others}
-    return scores_csv(rows | dict(references))
+    rows |= references
+    entries = list(rows.values())
+    table: Table = {"model": list(rows)}
+    table |= {score.column: score_column(entries, score) for score in shown_scores(entries)}
+    caption = f"{conventions(result.scores.num_strings)}. {BETTER}."
+    return {
+        "scores.csv": scores_csv(rows),
+        "scores.tex": write_table(table, "latex", caption).encode(),
+    }
 
 
 def figure_files(

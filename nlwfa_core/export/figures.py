@@ -1,7 +1,7 @@
 """Draw the figures of a run: the Hankel matrix, its singular values, the weights of deeper and
 deeper strings, and the losses of training.
 
-The drawings are those of `nlwfa_core.plot`, which papers also use.
+`nlwfa_core.plot` draws them, as it does for papers.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def rank_files(data: Data, hankel: HankelMatrix | None, results: ResultsByRank) 
 
 def files_of(linear: Mapping[int, Scores], results: ResultsByRank) -> dict[str, bytes]:
     """Write "ranks.csv", one line for each model, and figures of three scores on the test strings,
-    such as "ranks-wer.pdf"; none of a score that no model has.
+    such as "ranks-wer.pdf"; a score that no model has gets no figure.
 
     Parameters
     ----------

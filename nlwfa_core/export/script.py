@@ -1,6 +1,6 @@
 """Write a run as a short Python program that sets every option explicitly.
 
-The program contains no text written by a user, so it runs nobody else's code: a recipe holds
+The program contains no text written by a user, so nobody can put code into it: a recipe holds
 numbers, words from fixed lists and hashes, and each is written by `repr`.
 """
 

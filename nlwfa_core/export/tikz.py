@@ -52,7 +52,7 @@ def tikz(
     two states share an arrow, which has the style `negative` (orange) if one of their weights is
     below 0. Initial and final weights of 0 have no arrow.
 
-    `smallest`: transitions with a smaller |weight| have no arrow. By default SHARE_IN_FILES of the
+    `smallest`: transitions with a smaller |weight| have no arrow; by default SHARE_IN_FILES of the
     largest. `names`: those of the states; by default 1, 2, …
 
     >>> wfa = WFA(np.array([1.0]), np.array([[[0.5]]]), np.array([0.25]))

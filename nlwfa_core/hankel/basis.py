@@ -116,7 +116,8 @@ class Basis:
         Shorter words come first.
 
         A function of rank k is determined by its values on such a basis with prefix_length =
-        suffix_length = k − 1, because that Hankel matrix has the rank k (Schützenberger 1961).
+        suffix_length = k − 1, because its Hankel matrix over that basis has rank k (Schützenberger
+        1961).
 
         >>> basis = Basis.up_to("ab", 1, 2)
         >>> list(basis.prefixes), list(basis.suffixes)
@@ -144,7 +145,7 @@ class Basis:
 def all_words(name: str, num_symbols: int, max_length: int) -> Words:
     """List all words up to a length, by length, then alphabetically.
 
-    `name`: what error messages call the words.
+    `name`: the name of the words in error messages.
     """
     check_at_least(f"{name}_length", max_length, 0)
     number = 1
@@ -169,11 +170,11 @@ def select_basis(
 
     What counts as frequent depends on the statistic. With "string", prefixes and suffixes are
     ranked by the number of strings that begin or end with them. With "prefix", prefixes are ranked
-    likewise, but the suffixes are the factors with the most occurrences, because what follows a
-    prefix may end anywhere. With "factor", both lists are the most frequent factors. With "prefix"
+    in the same way, but the suffixes are the factors with the most occurrences, because they may
+    end anywhere in a string. With "factor", both lists are the most frequent factors. With "prefix"
     and "factor", single symbols precede all other suffixes except λ, because their columns are used
     to predict next symbols. With "suffix", suffixes are ranked as for "string", but the prefixes
-    are the most frequent factors, because what precedes a suffix may begin anywhere.
+    are the most frequent factors, because they may begin anywhere in a string.
 
     λ has the highest frequency and comes first in both lists, and the prefixes are prefix-closed.
     If the sample has fewer prefixes or suffixes than requested, all of them are selected.
@@ -187,7 +188,7 @@ def select_basis(
     sample : Sample, or strings as `strings.plain.as_sample` takes them
     num_prefixes, num_suffixes : int
     statistic : str
-        "string", "prefix", "factor" or "suffix": what the matrix will count.
+        "string", "prefix", "factor" or "suffix".
 
     Raises
     ------

@@ -32,7 +32,7 @@ def bounded_sample(sample: Sample, statistic: str) -> Sample:
 
     With the statistic "prefix", a string x becomes x⊣: then f(x⊣) is the probability of x, and f(u)
     is the probability that a string begins with u. With "factor", x becomes ⊢x⊣, because a factor
-    can begin anywhere: the same probabilities are f(⊢x⊣) and f(⊢u).
+    can begin anywhere. The same probabilities are then f(⊢x⊣) and f(⊢u).
 
     >>> from nlwfa_core import as_sample
     >>> marked = bounded_sample(as_sample(["ab", "b"]), "factor")

@@ -51,7 +51,7 @@ def estimate_hankel(
     sample : Sample, or strings as `strings.plain.as_sample` takes them
     basis : Basis
     statistic : str
-        "string", "prefix", "factor" or "suffix", the one that the basis was selected with.
+        "string", "prefix", "factor" or "suffix": the statistic with which the basis was selected.
     bounded : bool
         Whether the sample has boundary symbols, from `boundary.bounded_sample`.
 

@@ -2,7 +2,7 @@
 
 H[u, v] = f(uv), with rows u in the p-closure P' = P ∪ PΣ of the prefixes, and columns v in the
 suffixes S (Li, Rabusseau, Precup 2018, §2.2 and §4.3). The *statistic* determines what f is. The
-paper's is `string`: the relative frequency of uv as a whole string.
+paper uses `string`, the relative frequency of uv as a whole string.
 
 All rows uσ that hold only zeros share one stored row, so the memory is proportional to the
 number of other entries.
@@ -132,8 +132,8 @@ class HankelMatrix:
 
     @property
     def num_marks(self) -> int:
-        """Return the number of boundary symbols, which are the last ones of the basis's alphabet: ⊣
-        and, for factors, ⊢.
+        """Return the number of boundary symbols, which are the last symbols of the basis's
+        alphabet: ⊣ and, for factors, ⊢.
         """
         return (2 if self.statistic == "factor" else 1) if self.bounded else 0
 
@@ -148,8 +148,8 @@ class HankelMatrix:
         of first appearance.
 
         Many rare prefixes have equal rows: the 5,755 rows of SPiCe 4 (3000 × 300) form only 1,332
-        classes. Whatever depends only on the values in a row has to be computed only once per
-        class.
+        classes. Anything that depends only on the values in a row need be computed only once for
+        each class.
         """
         classes: dict[tuple[bytes, bytes], int] = {}
         bounds = pairwise(self.matrix.indptr.tolist())
@@ -219,10 +219,10 @@ def dense_hankel(blocks: npt.ArrayLike, basis: Basis, statistic: str = "string")
     blocks : array, shape (1 + num_symbols, num_prefixes, num_suffixes)
         H_λ[u, v] = f(uv), then H_σ[u, v] = f(uσv) for each symbol, in the order of the alphabet.
     basis : Basis
-        What the rows and columns are.
+        The prefixes and suffixes of the rows and columns.
     statistic : str
-        What f is: "string", "prefix", "factor" or "suffix". With any but "string", SP converts its
-        model to one of whole strings.
+        What f is: "string", "prefix", "factor" or "suffix". With all but "string", SP converts its
+        model to a model of whole strings.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""The recipe of a Hankel matrix: how `estimate.build_hankel` makes one from strings.
+"""The recipe of a Hankel matrix, which `estimate.build_hankel` makes from strings.
 
-This module imports none of the code that counts, so whole recipes, pages and commands can use it
+This module does not import the code that counts, so recipes, pages and commands can import it
 cheaply.
 """
 

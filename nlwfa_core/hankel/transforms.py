@@ -23,7 +23,7 @@ def transformed(hankel: HankelMatrix, transform: str) -> HankelMatrix:
     error is then related to the Hellinger distance between distributions.) "row" divides each row
     by the frequency of its prefix, which is in the λ-column if there are boundary symbols, and is
     otherwise the sum of the row. This frequency becomes the row's weight, so a prefix that never
-    occurs has the weight 0.
+    occurs has weight 0.
 
     Raises RecipeError if the transform is unknown, or if it is not "none" and H has negative
     entries.

@@ -1,8 +1,8 @@
 """Data for learning any function of strings from its values: the strings and values, the Hankel
 cells that they fill, and a model's error.
 
-A cell of H is observed if its string is in the data, even if the value is 0. Strings that are not
-in the data are unknown; in counts, by contrast, they would have the frequency 0.
+A cell of H is observed if its string is in the data, even if the value is 0. The values of strings
+that are not in the data are unknown; in counts, they would have the frequency 0.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Bundles: finished runs as one zip archive, for safekeeping or for another lab. Uploaded strings
-are not included.
+"""Pack finished runs into bundles, zip archives for safekeeping or for another lab. Uploaded
+strings are not included.
 
 `bundle.json` lists the runs' names and tags; `runs/<key>/` is each run's folder as it is on disk.
 Imports are not trusted: names, sizes and contents are checked before anything is stored.
@@ -78,7 +78,7 @@ def export_runs(
             f"runs/{key}/{name}": read_capped(home / "runs" / key / name, MAX_BYTES)
             for name in FILES
         }
-        check_at_most("the size of a bundle in bytes", sum(map(len, files.values())), MAX_BYTES)
+        check_at_most("a bundle", sum(map(len, files.values())), MAX_BYTES, unit="bytes")
     return zipped({LISTING: to_json(listing).encode(), **files})
 
 
@@ -88,7 +88,7 @@ def import_runs(home: Path, history: History, data: bytes) -> Imported:
 
     Raises RecipeError if the bundle is not valid; then nothing is changed.
     """
-    check_limit("the size of the file in bytes", len(data), "file_bytes")
+    check_limit("the file", len(data), "file_bytes", unit="bytes")
     with TemporaryDirectory(prefix="nlwfa-bundle-") as folder:
         unpacked = Path(folder)
         labels = _unpack(data, unpacked)
@@ -122,7 +122,7 @@ def _unpack(data: bytes, folder: Path) -> dict[str, tuple[str, list[str]]]:
                     while piece := source.read(PIECE_BYTES):
                         num_bytes += len(piece)
                         # its stated size may be wrong
-                        check_at_most("the size of a bundle in bytes", num_bytes, MAX_BYTES)
+                        check_at_most("a bundle", num_bytes, MAX_BYTES, unit="bytes")
                         target.write(piece)
     except UNREADABLE_ZIP as error:
         if isinstance(error, RecipeError):
@@ -154,9 +154,7 @@ def _check_entries(entries: Collection[zipfile.ZipInfo]) -> None:
             "The files in a bundle must be stored or deflated; this bundle uses another "
             "compression method."
         )
-    check_at_most(
-        "the size of a bundle in bytes", sum(entry.file_size for entry in entries), MAX_BYTES
-    )
+    check_at_most("a bundle", sum(entry.file_size for entry in entries), MAX_BYTES, unit="bytes")
 
 
 def _sound_run(folder: Path, key: str) -> Run:

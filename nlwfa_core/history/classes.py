@@ -1,4 +1,4 @@
-"""Sessions of a class: who joined, where they are, what they answered and handed in.
+"""Keep the sessions of a class: who joined, where they are, what they answered and handed in.
 
 A session has a short code, with which students join, and a teacher's token. Anyone who has the
 token can read everything in the session, reveal answers, and close or delete the session; the
@@ -7,9 +7,9 @@ nickname. Each answer is committed at once, so a server that dies loses none tha
 acknowledged. Sessions are deleted `KEEP_DAYS` after they were opened.
 
 Anybody can open sessions and join them, with as many made-up browsers as they like. So the limits
-are shared in a way that keeps anybody from using up what others need: sessions that nobody has
-joined make room for new ones, each member has a share of the answers and hand-ins, and a teacher
-can lock a session and remove those who do not belong to it.
+keep anybody from using up what others need: sessions that nobody has joined make room for new ones,
+each member has a share of the answers and hand-ins, and a teacher can lock a session and remove
+those who do not belong to it.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class HandIn:
-    """A member's hand-in: a link or a text."""
+    """A member's hand-in: a link or text."""
 
     member: str
     number: int
@@ -209,7 +209,7 @@ class Classes:
     def open(self, token_of: Callable[[str], str], opener: str = "") -> str:
         """Open a session and return its code. Delete expired sessions.
 
-        If there are too many sessions, one is deleted: first, one that was not used within
+        If there are too many sessions, one is deleted: preferably one that was not used within
         `IN_USE_SECONDS`; among those, the one with the fewest members; and among those, the one
         unused for longest. A session with `CLASS_SIZE` members stays, unless nobody has used it for
         `IDLE_SECONDS`. So someone who opens many empty sessions, or joins them alone, loses those
@@ -265,10 +265,10 @@ class Classes:
         return None if session is None else session["opens"]
 
     def choose_lesson(self, code: str, token: str, lesson: str) -> None:
-        """Choose the lesson that opens for those who join, "" for none, wherever the class was
-        moved before.
+        """Choose the lesson that opens for those who join, "" for none, even if the class has been
+        moved elsewhere.
 
-        Raises RecipeError unless the teacher asks.
+        Raises RecipeError if the code or the teacher's token is wrong.
         """
         check_at_most("the length of a lesson's name", len(lesson), MAX_NAME)
         self._change(code, token, opens=clean(lesson), place="")
@@ -276,7 +276,7 @@ class Classes:
     def move_class(self, code: str, token: str, place: str) -> None:
         """Move the class to a step, such as `rank/2`: the members' pages follow (see `last_move`).
 
-        Raises RecipeError unless the teacher asks.
+        Raises RecipeError if the code or the teacher's token is wrong.
         """
         check_at_most("the length of a place", len(place), MAX_NAME)
         self._change(code, token, place=clean(place), moved=time())
@@ -416,14 +416,14 @@ class Classes:
             return [Answer(**row) for row in _rows(connection, ANSWERS, ANSWERS.c.moment, *here)]
 
     def hand_in(self, code: str, member: str, content: str) -> None:
-        """Hand in a link or a text.
+        """Hand in a link or text.
 
         Raises RecipeError if it is empty or too long, if there are too many, or if the session does
         not exist or is closed.
         """
         text = clean(content).strip()
         if not text:
-            raise RecipeError("paste a link or write a text first")
+            raise RecipeError("paste a link or write some text first")
         check_limit("the number of characters to hand in", len(text), "hand_in_characters")
         with self._engine.begin() as connection:
             _check_open(connection, code)
@@ -463,7 +463,7 @@ class Classes:
     def read(self, code: str, token: str) -> ClassRecord:
         """Read a whole session for its teacher.
 
-        Raises RecipeError if the token is not the teacher's.
+        Raises RecipeError if the code or the teacher's token is wrong.
         """
         with self._reading.connect() as connection:
             session = _teachers_session(connection, code, token)
@@ -488,7 +488,7 @@ class Classes:
     def reveal(self, code: str, token: str, question: str, revealed: bool = True) -> None:
         """Reveal the answers to a question on the board, or hide them again.
 
-        Raises RecipeError unless the teacher asks.
+        Raises RecipeError if the code or the teacher's token is wrong.
         """
         check_at_most("the length of a question's name", len(question), 2 * MAX_NAME)
         with self._engine.begin() as connection:
@@ -501,27 +501,27 @@ class Classes:
     def close(self, code: str, token: str, closed: bool = True) -> None:
         """Close a session, after which nothing more is recorded, or open it again.
 
-        Raises RecipeError unless the teacher asks.
+        Raises RecipeError if the code or the teacher's token is wrong.
         """
         self._change(code, token, closed=time() if closed else None)
 
     def lock(self, code: str, token: str, locked: bool = True) -> None:
         """Let nobody else join, or let people join again.
 
-        Members go on as before. Raises RecipeError unless the teacher asks.
+        Members continue as before. Raises RecipeError if the code or the teacher's token is wrong.
         """
         self._change(code, token, locked=time() if locked else None)
 
     def remove(self, code: str, token: str, members: Iterable[str]) -> None:
         """Remove members: nothing of theirs is read or recorded, and they can't join again.
 
-        What they answered and handed in is kept, so `readmit` undoes this. Raises RecipeError
-        unless the teacher asks.
+        What they answered and handed in is kept, so `readmit` undoes this. Raises RecipeError if
+        the code or the teacher's token is wrong.
         """
         self._set_removed(code, token, members, time())
 
     def readmit(self, code: str, token: str, members: Iterable[str]) -> None:
-        """Undo `remove`. Raises RecipeError unless the teacher asks."""
+        """Undo `remove`. Raises RecipeError if the code or the teacher's token is wrong."""
         self._set_removed(code, token, members, None)
 
     def _set_removed(
@@ -575,16 +575,19 @@ class Classes:
             _forget(connection, list(codes))
 
     def delete(self, code: str, token: str) -> None:
-        """Delete a session with everything in it, for good.
+        """Delete a session with everything in it, permanently.
 
-        Raises RecipeError unless the teacher asks.
+        Raises RecipeError if the code or the teacher's token is wrong.
         """
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
             _forget(connection, [code])
 
     def _change(self, code: str, token: str, **values: Any) -> None:
-        """Set columns of a session. Raises RecipeError unless the teacher asks."""
+        """Set columns of a session.
+
+        Raises RecipeError if the code or the teacher's token is wrong.
+        """
         with self._engine.begin() as connection:
             _teachers_session(connection, code, token)
             connection.execute(SESSIONS.update().where(SESSIONS.c.code == code).values(values))

@@ -117,7 +117,7 @@ def engine_of(url: str | sa.URL, patience: int = BUSY_SECONDS) -> sa.Engine:
 
 
 def is_own(engine: sa.Engine, home: Path) -> bool:
-    """Return whether a database is the lab's own file, and not one that somebody named."""
+    """Return whether a database is the lab's own file, not one that somebody named."""
     return engine.url.database == str(home / FILE)
 
 
@@ -171,7 +171,7 @@ def _set_aside_damaged(file: Path) -> None:
 
 
 def set_aside(file: Path) -> None:
-    """Rename the lab's own database, so a new one is begun."""
+    """Rename the lab's own database, so a new one is created."""
     inode = file.stat().st_ino
     aside = file.with_name(f"{file.stem}-damaged-{inode}{file.suffix}")
     # the side files of a damaged file must not be used with the new one
@@ -267,8 +267,8 @@ def _json(text: str) -> Any:
 class Transactions:
     """Begins the transactions of one engine, and watches over its database.
 
-    `patience`: seconds to wait for other writers. After a wait in vain, transactions fail at once
-    for a few seconds: otherwise the pages of a whole class would wait, one after the other.
+    `patience`: seconds to wait for other writers. After a wait has timed out, transactions fail at
+    once for a few seconds; otherwise the pages of a whole class would wait, one after the other.
     """
 
     def __init__(self, patience: int) -> None:
@@ -278,7 +278,9 @@ class Transactions:
         self._identity = (0, 0)
 
     def watch(self, file: Path) -> None:
-        """From now on, let no transaction begin or end without the lab's own file as it is now."""
+        """From now on, let no transaction begin or end after the lab's own file was removed or
+        replaced.
+        """
         self._file = file
         self._identity = _identity(file)
 

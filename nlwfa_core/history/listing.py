@@ -41,7 +41,7 @@ RANK = re.compile(r"\bk\s*=\s*(\d{1,9})\b", re.IGNORECASE)  # as in a run's titl
 class Query:
     """A query for runs: filters and an order."""
 
-    # Each of its words must occur in a text of the run's row, whatever its case: the name, the
+    # Each of its words must occur in a string of the run's row, whatever its case: the name, the
     # title (such as "SP, k = 10"), the status, the source, a file's title, the statistic, transform
     # or refinement, a tag, the version, why the run failed; or at the beginning of the key. "k =
     # 10" is one word, and means this rank alone. At most MAX_SEARCH characters and MAX_WORDS words.
@@ -88,7 +88,7 @@ class Choices:
 def list_runs(history: History, query: Query, offset: int = 0, limit: int = 50) -> Listing:
     """Find a page of a query's runs.
 
-    Raises RecipeError if its order is unknown, or the search is too long.
+    Raises RecipeError if the query's order is unknown, or its search text is too long.
     """
     conditions = [*_on_list(query.owner), *_conditions(history, query)]
     light = [column for column in _columns(query.owner) if column.name not in HEAVY]
@@ -170,7 +170,7 @@ def _conditions(history: History, query: Query) -> list[sa.ColumnElement[bool]]:
     if query.tags:
         conditions.append(sa.or_(*(_tagged(tags, tag) for tag in query.tags)))
     check_at_most("the number of tags to filter by", len(query.tags), MAX_TAGS)
-    check_at_most("the length of a search in characters", len(query.text), MAX_SEARCH)
+    check_at_most("a search", len(query.text), MAX_SEARCH, unit="characters")
     text = clean(query.text)
     matches = list(RANK.finditer(text))
     words = list(dict.fromkeys(RANK.sub(" ", text).split()))
@@ -184,7 +184,7 @@ def _conditions(history: History, query: Query) -> list[sa.ColumnElement[bool]]:
 
 
 def _in_labels(query: Query, text: str) -> list[sa.ColumnElement[bool]]:
-    """Make the conditions under which a run's name, tags or error message contains a text."""
+    """Make the conditions under which a run's name, tags or error message contains a string."""
     labels = _labels(query.owner)
     tags = sa.cast(labels["tags"], sa.Text)
     texts = [(column, form) for column in (labels["name"], RUNS.c.message) for form in _cases(text)]
@@ -214,8 +214,8 @@ def _in_row(history: History, query: Query, word: str) -> list[sa.ColumnElement[
     files = [content for content, title in query.titles if _is_in(word, title)]
     if len(files) > MAX_FILES:
         raise RecipeError(
-            f"{word!r} is in the names of {len(files):,} uploaded files, and a search can have at "
-            f"most {MAX_FILES}: type more of the name"
+            f"{word!r} is in the names of {len(files):,} uploaded files, and a search can "
+            f"include at most {MAX_FILES}: type more of the name"
         )
     if files:
         uploaded = sa.or_(*(_option(history, ("data", name)).in_(files) for name in UPLOADS))
@@ -234,8 +234,8 @@ def _option(history: History, path: tuple[str, str]) -> sa.ColumnElement[str]:
 
 
 def _cases(text: str) -> list[str]:
-    """Return a text and, if it is not ASCII, its lower, upper and capitalised forms, because SQLite
-    ignores the case of ASCII only.
+    """Return a string and, if it is not ASCII, its lower, upper and capitalised forms, because
+    SQLite ignores the case of ASCII only.
 
     >>> _cases("Für"), _cases("SP")
     (['Für', 'für', 'FÜR'], ['SP'])
@@ -252,7 +252,7 @@ def _is_in(word: str, text: str) -> bool:
 
 
 def _tags(text: str) -> list[str]:
-    """Return the texts of a JSON list; none if it is damaged."""
+    """Return the strings of a JSON list; none if it is damaged."""
     try:
         tags = json.loads(text)
     except ValueError:
@@ -261,7 +261,7 @@ def _tags(text: str) -> list[str]:
 
 
 def _tagged(tags: sa.ColumnElement[str], tag: str) -> sa.ColumnElement[bool]:
-    """Return whether a JSON list contains a text.
+    """Return whether a JSON list contains a string.
 
     All databases have `replace`, and it is case-sensitive in all of them.
     """

@@ -1,4 +1,4 @@
-"""People's own lists of runs, for labs that many people share.
+"""Keep people's own lists of runs, for labs that many people share.
 
 Equal recipes are one run, which may be on any number of lists; people name, tag and delete it on
 their own list only.

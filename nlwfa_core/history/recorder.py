@@ -70,7 +70,9 @@ class Recorder:
         self._thread.start()
 
     def record(self, key: str, recipe: Recipe, state: str, message: str | None = None) -> None:
-        """Record a run's new state. If the run is done, the rest is read from its folder."""
+        """Record a run's new state. If the run is done, the rest of its record is read from its
+        folder.
+        """
         if self.leaving and state == "cancelled":
             state = "interrupted"
         with self._changed:

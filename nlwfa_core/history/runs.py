@@ -72,8 +72,8 @@ class Curve(TypedDict):
 class Run:
     """A row of the table, with one field for each column.
 
-    Numbers that are not finite are the strings "inf", "-inf" and "nan"; moments are seconds since
-    1970.
+    Numbers that are not finite are the strings "inf", "-inf" and "nan"; points in time are
+    seconds since 1970.
     """
 
     key: str  # the key of its recipe
@@ -355,8 +355,8 @@ class History(RunLabels):
         return frame.set_index("key")
 
     def deleted_for(self, seconds: float) -> list[str]:
-        """Runs deleted this long before the last run or deletion, or before now if that is earlier:
-        a clock may be ahead.
+        """List the runs deleted this long before the last run or deletion, or before now if that is
+        earlier, because a clock may be ahead.
         """
         newest = sa.select(
             *(sa.func.coalesce(sa.func.max(RUNS.c[name]), 0.0) for name in ("submitted", "deleted"))
@@ -366,7 +366,7 @@ class History(RunLabels):
             return list(connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.deleted < moment)))
 
     def forget(self, key: str) -> None:
-        """Remove a deleted run's row for good, unless somebody has restored it."""
+        """Remove a deleted run's row permanently, unless somebody has restored it."""
         with self.writing() as connection:
             if connection.execute(
                 RUNS.delete().where(RUNS.c.key == key, RUNS.c.deleted.is_not(None))

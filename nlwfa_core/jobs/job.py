@@ -178,8 +178,8 @@ class Job:
         self.wanted = monotonic()
 
     def watched_by(self, session: str) -> None:
-        """Add a session that watches the job, unless it has cancelled the job: its page may go on
-        watching.
+        """Add a session that watches the job, unless it has cancelled the job: its page may still
+        watch.
         """
         if session not in self.withdrawn:
             self.sessions.add(session)

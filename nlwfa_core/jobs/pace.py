@@ -65,7 +65,7 @@ class Pace:
 
 
 def duration(seconds: float) -> str:
-    """Write a number of seconds as a rough time, rounded up, because nobody minds a shorter wait.
+    """Write a number of seconds as a rough time, rounded up.
 
     >>> duration(0.2), duration(11.3), duration(100), duration(6000)
     ('1 s', '12 s', '2 min', '1.7 h')

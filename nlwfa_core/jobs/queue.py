@@ -1,4 +1,5 @@
-"""Define the queue of waiting jobs, in which people take turns, however many jobs each submits.
+"""Define the queue of waiting jobs, in which people take turns, no matter how many jobs each
+submits.
 
 People whom the server knows, such as the members of a class, come before strangers. All strangers
 together get only a part of the queue, because to the server a stranger is a browser, and anybody
@@ -40,7 +41,7 @@ class FairQueue:
 
     def check_room(self, person: Person, max_queued: int) -> None:
         """Raise RecipeError if the queue has no room for another job of a person, given the jobs of
-        theirs and of others in it.
+        this person and of others in it.
         """
         num_waiting = len(self._rows_of(person).get(person.name, ()))
         allowed = limits.most("session_jobs")

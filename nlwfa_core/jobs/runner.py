@@ -41,8 +41,8 @@ ABSENCE_SECONDS = (
 )
 CHECK_SECONDS = 5.0  # how often the runner checks who still wants the waiting and paused jobs
 GAVE_WAY = (
-    "The queue was full, so this run has left it for somebody who has fewer runs waiting. Run it "
-    "again later."
+    "The queue was full, so this run was removed to make room for somebody with fewer waiting runs."
+    " Run it again later."
 )
 ATTEMPTS = 2  # how often a job is run if its worker dies
 MAX_FINISHED = 500  # ended jobs that stay in memory; older ones are read from disk if they are done
@@ -196,10 +196,10 @@ class Runner:
 
     def submit_series(self, recipes: Sequence[Recipe], session: str) -> list[str]:
         """Queue recipes that one worker is to run one after the other, in one turn: each run starts
-        from what the worker has kept of the one before.
+        from what the worker has kept of the previous one.
 
         Recipes that are waiting, running or done stay as they are. If a run of the series fails,
-        those after it also fail; if it is cancelled, they go on.
+        those after it also fail; if it is cancelled, the others continue.
 
         Returns the keys. Raises RecipeError as `submit` does; the series takes one place in the
         queue.
@@ -300,8 +300,8 @@ class Runner:
         from its first epoch.
 
         A paused job keeps its process, but another worker may compute in the meantime. It continues
-        by itself when all its sessions have been gone for a minute, or when nobody has touched it
-        for a quarter of an hour.
+        by itself when all its sessions have been gone for a minute, or a quarter of an hour after
+        the last call of this method.
 
         Raises RecipeError if the job has ended, if this session did not start it and another
         session also wants it, or if too many jobs are paused.

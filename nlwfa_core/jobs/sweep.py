@@ -397,7 +397,7 @@ def processes(jobs: int) -> Iterator[Workers]:
 class Cluster:
     """Provides the threads of a Dask cluster's workers, which may come and go.
 
-    If a worker is gone, another takes its group.
+    If a worker is gone, another takes over its group.
     """
 
     def __init__(self, client: Any) -> None:

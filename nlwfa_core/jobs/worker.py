@@ -346,7 +346,7 @@ class Trainer:
     def follow(self, order: dict[str, Any]) -> None:
         """Run one experiment, save its result, and send how it ended.
 
-        Raises no errors: they are sent too.
+        Raises no errors: they are sent instead.
         """
         folder = Path(order["folder"])
         try:

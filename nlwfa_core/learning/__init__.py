@@ -1,9 +1,9 @@
-"""Learn a model from a Hankel matrix or from strings, by the paper's learners or by those that they
-are compared with.
+"""Learn a model from a Hankel matrix or from strings, with the paper's learners or with others for
+comparison.
 
 - `names`: names and numbers that options and learners share.
 - `shared_options`: the options that learners share, for networks and for the third step.
-- `kinds`: what learners from a Hankel matrix do, and what learners from strings do.
+- `kinds`: the two kinds of learners, from a Hankel matrix and from strings.
 - `learners`: a record of options for each learner, and the registry.
 - `fitting`: `fit`, which learns from strings, or from a Hankel matrix.
 - `two_steps`: steps 1 and 2 on a Hankel matrix: the SVD and linear maps, or networks from several
@@ -12,7 +12,7 @@ are compared with.
 - `spectral`: linear spectral learning, SP (§2.3): the SVD of H_λ, then all A_σ.
 - `completion`: spectral learning when some cells of H are unknown.
 - `steps`: the two steps of NL-WFA (§4): the auto-encoder of the rows of H, one network per symbol,
-  and what trains them.
+  and their training.
 - `assembly`: builds a model from the parameters that the two steps learned.
 - `likelihood`: networks trained by likelihood, without a matrix.
 - `refine`: a third step (§4.4), which trains all parameters together.
@@ -22,10 +22,10 @@ are compared with.
 - `recurrent_networks`: GRU and LSTM.
 - `next_symbol_loss`: the likelihood of next symbols in blocks, for large alphabets and large
   samples.
-- `tensors`: what the modules that train with torch share (the third step by likelihood or by
+- `tensors`: code shared by the modules that train with torch (the third step by likelihood or by
   values, GRU and LSTM).
 - `lbfgs`: L-BFGS, the optimiser of the two steps and of the likelihood.
-- `early_stopping`: the best model so far, and when to stop.
+- `early_stopping`: keeps the best model so far, and decides when to stop.
 
 Recipes and test strings are handled in `experiment`; no module here uses them. Modules that import
 torch are themselves imported only when they train.

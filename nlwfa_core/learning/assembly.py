@@ -1,8 +1,8 @@
 """Build a model from networks that were trained on the rows of a Hankel matrix.
 
-How the matrix was counted and transformed decides what a network's outputs mean, and which rows
-stand for beginnings of strings. α₀ = φ(H_λ), the code of the row of λ, comes from `two_steps`; the
-column of λ in φ′, which gives a string its value, is chosen by `models.reading`.
+The statistic and the transform of the matrix determine what a network's outputs mean, and which
+rows stand for prefixes of strings. α₀ = φ(H_λ), the code of the row of λ, comes from `two_steps`;
+the column of λ in φ′, which gives a string its value, is chosen by `models.reading`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Steps:
 
 
 def reading_of(hankel: HankelMatrix) -> Reading:
-    """Choose how to read the outputs of a network that computes rows of this matrix."""
+    """Choose how the outputs of a network that computes rows of this matrix are read."""
     return reading_for(hankel.transform, hankel.bounded)
 
 
 def mapped_rows(hankel: HankelMatrix) -> npt.NDArray[np.int32]:
-    """Find the rows uσ that maps lead to: the columns of `shifted` for the strings' symbols, and
+    """Find the rows uσ to which maps lead: the columns of `shifted` for the strings' symbols, and
     for ⊣ if it has a map.
 
     Returns an array of shape (num_prefixes, num_maps).
@@ -59,7 +59,7 @@ def as_network(
     """Build an NL-WFA from the parameters in `Steps`, which has the same fields as this function
     has parameters.
 
-    How its outputs are read follows from how the matrix was counted and transformed.
+    The statistic and the transform of the matrix determine how its outputs are read.
     """
     reading = reading_of(hankel)
     num_symbols = hankel.num_symbols - hankel.num_marks
@@ -68,7 +68,7 @@ def as_network(
 
 
 def first_strings(hankel: HankelMatrix) -> tuple[IntArray, Words]:
-    """Select the rows, among the first MAX_SHOWN, whose prefixes are beginnings of strings.
+    """Select the rows, among the first MAX_SHOWN, whose words are prefixes of strings.
 
     Returns `rows` (n,). `beginnings`: the prefix of each row, without boundary symbols.
     """

@@ -65,7 +65,7 @@ def complete(
     1.
 
     Raises RecipeError if H has no finite entry other than 0, the rank or the number of sweeps is
-    below 1, or the ridge is not above 0 or is too large. Raises Cancelled if `cancelled()` returns
+    below 1, or the ridge is 0 or less, or too large. Raises Cancelled if `cancelled()` returns
     true.
     """
     matrix = hankel.matrix
@@ -77,9 +77,8 @@ def complete(
         )
     if not 0 < ridge <= LARGEST_RIDGE:
         raise RecipeError(
-            f"ridge must be above 0 and at most {LARGEST_RIDGE:,}: nothing else bounds rows "
-            "with few known cells, and a "
-            f"larger one leaves only 0 of the values; got {ridge}"
+            f"ridge must be above 0 and at most {LARGEST_RIDGE:,}: nothing else bounds rows with "
+            f"few known cells, and a larger ridge reduces all values to 0; got {ridge}"
         )
     check_at_least("sweeps", sweeps, 1)
     H = sparse.csr_array(matrix / scale)

@@ -1,4 +1,4 @@
-"""Keep the best model of a training run so far, and say when to stop looking for a better one."""
+"""Keep the best model of a training run so far, and decide when to stop training."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Best(Generic[T]):
         self.loss = float("inf")
 
     def offer(self, loss: float, value: Callable[[], T]) -> bool:
-        """Store `value()` if `loss` is smaller than all losses before, and return whether it was
+        """Store `value()` if `loss` is smaller than all previous losses, and return whether it was
         stored.
         """
         if not loss < self.loss:  # nan is not smaller
@@ -57,10 +57,10 @@ class EarlyStopping(Generic[M]):
     """Keeps the model with the fewest bits per symbol on validation strings, or the last model if
     there are no such strings.
 
-    `num_symbols`: the number of symbols of the training sample. `patience`: how many models in a
-    row may be no better than the best one before `is_late` becomes true.
+    `num_symbols`: the number of symbols of the training sample. `patience`: the number of models in
+    a row, none better than the best, after which `is_late` becomes true.
 
-    Raises RecipeError if the validation sample is empty or has another number of symbols.
+    Raises RecipeError if the validation sample is empty or has a different number of symbols.
     """
 
     def __init__(self, validation: Sample | None, num_symbols: int, patience: int) -> None:
@@ -116,8 +116,8 @@ class EarlyStopping(Generic[M]):
 
 
 def check_validation(validation: Sample | None, num_symbols: int) -> None:
-    """Raise RecipeError if there is a validation sample that is empty, or that has another number
-    of symbols than `num_symbols`.
+    """Raise RecipeError if there is a validation sample that is empty, or whose number of symbols
+    is not `num_symbols`.
     """
     if validation and (validation.num_symbols != num_symbols or not len(validation.words)):
         raise RecipeError(

@@ -1,6 +1,6 @@
 """Run any learner: `fit` learns from strings, or from a Hankel matrix.
 
-`learning.functions.fit_values.fit_values` learns from the values of strings instead.
+`learning.functions.fit_values.fit_values` learns from the values of strings.
 """
 
 from __future__ import annotations
@@ -57,19 +57,20 @@ class FitReport:
     ----------
     learner : str
     rank, num_states : int
-        The rank that was asked for, and the number of states that the model has.
+        The requested rank, and the number of states of the model.
     singular_values : array, shape (at most rank,), or None
         The singular values of H_λ, or of the completed H if SP learned from values, in descending
         order; None for other learners.
     numerical_rank : int or None
-        How many of the first `rank` singular values of H_λ are above rounding error; None if they
-        were not computed.
+        The number of the first `rank` singular values of H_λ that are above rounding error; None if
+        they were not computed.
     spectral_radius : float or None
         The largest |eigenvalue| of Σ_σ A_σ; None unless the model is a WFA.
     logs : tuple of TrainingLog
         One log for each stage that was trained.
     messages : tuple of str
-        Sentences for the user: rank above the numerical rank, diverging mass, diverged training.
+        Sentences for the user, for example about a rank above the numerical rank, a diverging sum
+        of all weights or a diverged training run.
     seconds : dict
         Stage -> its wall time.
     start_errors : tuple of float
@@ -141,14 +142,14 @@ def fit(
     SP, fac.non, tran.non and both.non (Li, Rabusseau, Precup 2018, §4.5) learn from a Hankel matrix
     of the strings. The matrix has the defaults of `HankelRecipe` unless `fields` has others, and
     boundary symbols if the learner needs them (`LearnerOptions.needs_boundary`). A matrix can also
-    be passed in place of the strings, for example one of a function (`exact_hankel`), or one from
-    which several models are learned. HMM, PFA, PDFA, GRU and LSTM learn from the strings
-    themselves, and so do networks with `objective="likelihood"`.
+    be passed in place of the strings, for example the matrix of a function (`exact_hankel`), or a
+    matrix from which several models are learned. HMM, PFA, PDFA, GRU and LSTM learn from the
+    strings themselves, as do networks with `objective="likelihood"`.
 
     The result is always a model of string probabilities. If the matrix counts prefixes or factors,
-    a linear model is converted (Balle et al. 2014). Networks are trained by L-BFGS until their loss
-    barely falls. Networks of up to ten states have six starts, of which the first is the SVD of H;
-    larger ones start from the SVD alone.
+    a linear model is converted (Balle et al. 2014). Networks are trained with L-BFGS until their
+    loss barely falls. Networks of up to ten states have six starts, of which the first is the SVD
+    of H; larger networks start only from the SVD.
 
     >>> from nlwfa_core import fit
     >>> strings = ["ab", "ab", "b", "abb"]
@@ -167,12 +168,12 @@ def fit(
     rank : int, optional
         The number of states (for a PDFA, the largest allowed); it replaces the rank in `options`.
     alphabet : Alphabet or sequence of str, optional
-        With strings: all symbols of the model, one of which may stand for unknown ones
-        (`Alphabet.of`, `frequent_symbols`). By default, those of the strings.
+        With strings: all symbols of the model, one of which may stand for unknown symbols
+        (`Alphabet.of`, `frequent_symbols`); by default, the symbols of the strings.
     validation : Sample or strings, optional
         Strings for early stopping and for choosing among several starts; for a PDFA, they choose
-        the options of merging. Symbols of other alphabets are renumbered to match the training
-        strings or the matrix, and so are those of `strings`.
+        the options of merging. Their symbols, and those of `strings`, are renumbered to match the
+        training strings or the matrix.
     strings : Sample or strings, optional
         With a matrix: the training strings, which are needed for training or refinement by
         likelihood.
@@ -186,10 +187,10 @@ def fit(
     Raises
     ------
     RecipeError
-        If the learner or an option is unknown, has no effect or is not allowed, the rank is above
-        what the basis allows, there are no strings, a string has a symbol that is not in the
-        alphabet, or a matrix is passed to a learner that learns from strings, or without the
-        strings that the learner's refinement needs.
+        If the learner or an option is unknown, has no effect or is not allowed; if the rank is
+        above what the basis allows; if there are no strings, or a string has a symbol that is not
+        in the alphabet; or if a matrix is passed to a learner that learns from strings, or without
+        the strings that the refinement needs.
     TypeError
         If the learner or the rank is missing, or an argument has the wrong type.
     Cancelled
@@ -421,12 +422,12 @@ def _validation_of(train: Sample, validation: SampleLike | None) -> Sample | Non
 
 
 def empty_word_messages(hankel: HankelMatrix, is_linear: bool) -> list[str]:
-    """Tell the user if the row or the column of λ holds only zeros: a model then does not know
+    """Tell the user if the row or the column of λ holds only zeros. A model then does not know
     where strings begin or end.
 
     The row of λ holds the whole strings that are suffixes of the basis, and the column of λ holds
-    those that are prefixes of the basis. An automaton takes its initial and final weights from
-    them.
+    those that are prefixes of the basis. An automaton takes its initial and final weights from this
+    row and column.
     """
     row = hankel.block[[0]]
     column = hankel.block[:, [0]]

@@ -1,6 +1,6 @@
-"""The two kinds of learners: what the record of a learner's options does.
+"""The two kinds of learners, as base classes of the records of options.
 
-A new learner is such a record in `learners`, a line in the registry there, and a module that the
+A new learner needs such a record in `learners`, a line in the registry there, and a module that the
 record imports when it learns.
 """
 

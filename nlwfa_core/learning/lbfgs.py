@@ -2,8 +2,8 @@
 and Overton, *Nonsmooth optimization via quasi-Newton methods*, Mathematical Programming 141, 2013,
 algorithm 2.6, here with quadratic interpolation).
 
-scipy's L-BFGS-B is made for bounds, spends most of its time outside the loss if there are many
-weights, and calls the loss itself, so many networks cannot be trained at once.
+scipy's L-BFGS-B is designed for bounds, spends most of its time outside the loss if there are many
+weights, and calls the loss itself, so it cannot train many networks at once.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class InverseHessian:
 
 
 class Step(NamedTuple):
-    """A step along a direction: which share of it, and the loss and its gradient at the end."""
+    """A step along a direction: the share of it that was taken, and the loss and its gradient at
+    the end.
+    """
 
     share: float
     loss: float
@@ -144,8 +146,8 @@ def minimise(loss_at: LossAt, weights: FloatArray) -> None:
 def line_search(
     weights: FloatArray, direction: FloatArray, loss: float, gradient: FloatArray
 ) -> Generator[FloatArray, Evaluated, Step | None]:
-    """Find a step that meets the weak Wolfe conditions, or else one that lowers the loss enough;
-    None if there is none.
+    """Find a step that meets the weak Wolfe conditions, or otherwise a step that lowers the loss
+    enough; None if there is none.
 
     It yields the weights at which it needs the loss and its gradient.
     """

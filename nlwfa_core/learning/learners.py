@@ -1,7 +1,7 @@
 """The learners: a record of options for each, and the registries from which users choose.
 
-A record knows how it learns; `fitting` runs it. The modules that do the work are imported only
-then, so recipes, pages and the command line can use the records without them.
+A record knows how to learn; `fitting` runs it. The modules that do the work are imported only then,
+so recipes, pages and the command line can use the records without them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class SP(HankelLearner):
-    """Spectral learning. It has no options but the rank and the refinement.
+    """Spectral learning. Its only options are the rank and the refinement.
 
     >>> from nlwfa_core import options
     >>> options("SP", rank=5)
@@ -78,8 +78,8 @@ class NetworkLearner(HankelLearner, Networks, ByObjective):
 
     @property
     def in_words(self) -> str:
-        """Return the title, as it is with these options: without a Hankel matrix, there is no
-        factorisation, and the other tanh is in what a state predicts.
+        """Return the title with these options: without a Hankel matrix, there is no factorisation,
+        and its tanh is in the predictions from a state.
 
         >>> from nlwfa_core import options
         >>> options("both.non", objective="likelihood").in_words
@@ -106,8 +106,8 @@ class NetworkLearner(HankelLearner, Networks, ByObjective):
     def by_likelihood(
         self, train: Sample, cache: FitCache, report: Report, cancelled: CancelCheck
     ) -> Stage:
-        """Train a network of this rank, and networks of lower ranks if they help, on what follows
-        each prefix.
+        """Train a network of this rank, and networks of lower ranks if they help, to predict what
+        follows each prefix.
         """
         from .likelihood.path import Path
 
@@ -187,7 +187,7 @@ class PFA(StringLearner):
     Attributes
     ----------
     starts : int
-        The number of starts of EM, of which the one with the fewest bits per symbol is used; 0
+        The number of starts of EM, of which the start with the fewest bits per symbol is used; 0
         means 1.
     em_start : str
         Where EM starts, one of `names.EM_STARTS`.
@@ -212,7 +212,7 @@ class PFA(StringLearner):
 
     @property
     def number_of_starts(self) -> int:
-        """Return how many starts are tried."""
+        """Return the number of starts that are tried."""
         return self.starts or 1
 
     def fit(

@@ -4,16 +4,16 @@ WFA.
 The prefix tree of a sample, with the number of strings that pass through each node, is a
 deterministic automaton that repeats the sample exactly. Merging two of its nodes, and then all
 nodes to which equal symbols lead from them, gives a smaller automaton. As in ALERGIA (Carrasco,
-Oncina 1994) and in the red–blue framework (Lang, Pearlmutter, Price 1998), some nodes are states
-already, at first only the root; the children of states are candidates. The candidate with the
-largest count is compared with every state, and is merged into one of them or becomes a state
-itself. If the target is a PDFA and the sample is large enough, the result has the target's states.
+Oncina 1994) and in the red–blue framework (Lang, Pearlmutter, Price 1998), some nodes are already
+states, at first only the root, and the children of states are candidates. The candidate with the
+largest count is compared with every state, and is merged into a state or becomes a state itself. If
+the target is a PDFA and the sample is large enough, the result has the target's states.
 
-Whether a merge is good is decided by likelihood, as in MDI (Thollard, Dupont, de la Higuera 2000)
-and in the tests of Verwer, Eyraud, de la Higuera (2014): a merge lowers the log-likelihood of the
-sample by some loss, and removes some parameters. It is good if loss ≤ penalty · parameters. With a
-penalty of 1, this is Akaike's criterion. Nodes with small counts are weak evidence, and there are
-many of them: those below `min_count` are not counted in the loss or in the parameters.
+Merges are judged by likelihood, as in MDI (Thollard, Dupont, de la Higuera 2000) and in the tests
+of Verwer, Eyraud, de la Higuera (2014): a merge lowers the log-likelihood of the sample by some
+loss, and removes some parameters. It is good if loss ≤ penalty · parameters. With a penalty of 1,
+this is Akaike's criterion. Nodes with small counts are weak evidence, and there are many of them,
+so nodes with counts below `min_count` do not contribute to the loss or to the parameters.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NEARLY_EQUAL = 1e-9
 class PDFATraining:
     """The options of state merging.
 
-    Raises RecipeError if a number is not possible.
+    Raises RecipeError if a number is out of range.
     """
 
     # how many nats of log-likelihood a merge may lose for each parameter that it removes
@@ -84,11 +84,11 @@ def fit_pdfa(
     ----------
     train : Sample
     max_states : int
-        When there are this many states, every further candidate is merged into the state where this
-        loses the least likelihood.
+        When there are this many states, every further candidate is merged into the state for which
+        the loss of likelihood is smallest.
     training : PDFATraining
     validation : Sample, optional
-        Strings that choose the penalty and the smallest count: the pair with the fewest bits per
+        Strings for choosing the penalty and the smallest count: the pair with the fewest bits per
         symbol.
     report, cancelled : callables
         The reported loss is the bits per symbol on the training strings, for each combination of
@@ -97,13 +97,13 @@ def fit_pdfa(
     Returns
     -------
     WFA
-        The model, with at most `max_states` states. Each of its states has one transition with each
-        symbol, and the weights are the probabilities of strings.
+        The model, with at most `max_states` states. Each state has one transition for each symbol,
+        and the weights are the probabilities of strings.
 
     Raises
     ------
     RecipeError
-        If a number is not possible, a sample is empty, or the prefix tree is too large.
+        If a number is out of range, a sample is empty, or the prefix tree is too large.
     Cancelled
         If `cancelled()` returns true.
     """
@@ -271,8 +271,8 @@ class _Merging:
         )
 
     def run(self, max_states: int, cancelled: CancelCheck) -> tuple[FloatArray, IntArray]:
-        """Merge until only states are left; return their counts, and where each symbol leads from
-        each state (−1: nowhere).
+        """Merge until only states are left. Return their counts, and the state to which each symbol
+        leads from each state (−1 if there is none).
         """
         states = [0]
         for choice in self.choices(max_states, cancelled):
@@ -287,7 +287,7 @@ class _Merging:
     ) -> Iterator[tuple[list[int], IntArray, tuple[int, int], FloatArray, int | None]]:
         """Merge, and yield before each merge or new state: the nodes that are states, a list that
         grows; their children; the state and the symbol that lead to the candidate; its gains; and
-        the state into which it is merged (None: it becomes a state).
+        the state into which it is merged (None if it becomes a state).
         """
         states = [0]
         is_state = np.zeros(len(self.counts), dtype=bool)

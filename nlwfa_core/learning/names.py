@@ -59,16 +59,15 @@ VALUE_REFINEMENTS = {
 VALUE_TRANSFORMS = ("none", "sqrt")
 
 PROCESSOR_DEPENDENT = (
-    "Refined by likelihood, this model comes out differently on another type of processor: "
-    "its word error rate changes by a few "
-    "hundredths. fac.non and both.non with the row transform do not, because a softmax keeps "
-    "their outputs positive."
+    "Refinement by likelihood leads to a different model on another type of processor: its word "
+    "error rate changes by a few hundredths. This does not happen for fac.non and both.non with "
+    "the row transform, because a softmax keeps their outputs positive."
 )
 
 LBFGS_DEPENDENT = (
-    "On another type of processor, L-BFGS ends at another model with nearly the same loss: "
-    "its word error rate may differ by a few "
-    "hundredths, and with very few states so may every score."
+    "On another type of processor, L-BFGS ends at a different model with nearly the same loss. "
+    "Its word error rate may differ by a few hundredths and, with very few states, so may every "
+    "other score."
 )
 
 # The shares of the labels with which a classifier begins.

@@ -2,11 +2,12 @@
 by hand.
 
 The scores of next symbols have a row for each prefix and a column for each symbol: with 6,722
-symbols, those of 300,000 prefixes take 16 GB, and autograd holds several such tables. Here the
-gradient of a block is computed together with its value, and a block is small enough to stay in the
-processor's cache, which also makes the computation faster (for many symbols, three to four times).
+symbols, the scores for 300,000 prefixes take 16 GB, and autograd holds several such tables. Here
+the gradient of a block is computed together with its value, and a block is small enough to stay in
+the processor's cache, which also makes the computation faster (for many symbols, three to four
+times).
 
-With few symbols nothing is gained, so `in_blocks` decides where blocks are used. The results are
+With few symbols, blocks gain nothing, so `in_blocks` decides when they are used. The results equal
 those of whole tables up to rounding.
 """
 

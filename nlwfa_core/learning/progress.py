@@ -87,7 +87,7 @@ Look = Callable[[], RowStates]
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report: how far a stage has come."""
+    """A progress report on a stage."""
 
     stage: str  # "data", "hankel", "factorisation", "transitions", "scores", …
     # step, total: the number of steps done, and the number of all steps. When networks are trained,
@@ -124,8 +124,8 @@ class TrainingLog:
     of the gradient there is at most the share STATIONARY (0.001) of that loss, whatever the
     optimiser, or the loss is 0 up to rounding. Weights that move by 1 then lower the loss by a
     thousandth, to first order. Any other run has stopped, and `verdict` says why: the optimiser
-    stopped it, its epochs ran out, or it diverged. Where the gradient is not known, the tolerance
-    of the optimiser decides.
+    stopped it, its epochs ran out, or it diverged. If the gradient is not known, the tolerance of
+    the optimiser decides.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class TrainingLog:
     measure : str
         The kind of loss: `RELATIVE`, `BITS` or `PENALISED_BITS`.
     stopped : str
-        What ended the training: "epochs" (all of them are done), "tolerance" (the loss hardly fell
+        What ended the training: "epochs" (all of them are done), "tolerance" (the loss barely fell
         any more), "minimum" (the gradient is almost 0), "rounding" (no step lowered the loss),
         "exact" (there was a closed form, and nothing to train) or "diverged".
     gradient : float
@@ -173,7 +173,7 @@ class TrainingLog:
     def decrease(self) -> float:
         """Return the share by which the last `names.WINDOW` epochs lowered the smallest loss.
 
-        If there were fewer epochs, it is the share of all of them together; without epochs it is
+        If there were fewer epochs, it is the share for all of them together; without epochs, it is
         nan.
         """
         if not self.epochs:
@@ -268,8 +268,8 @@ class TrainingLog:
         return f"stopped {reason}: {change}" if self.epochs else f"stopped {reason}"
 
     def thinned(self, num_points: int = 300) -> tuple[list[int], list[float]]:
-        """Choose epochs, and their losses, for a curve over a logarithmic axis: dense at the start,
-        and including the last epoch.
+        """Choose epochs, with their losses, for a curve over a logarithmic axis: dense at the
+        start, and including the last epoch.
         """
         count = len(self.losses)
         epochs = np.arange(count)
@@ -302,22 +302,22 @@ class TrainingLog:
 
     @property
     def message(self) -> str | None:
-        """Return a sentence for the user if something went wrong, else None."""
+        """Return a sentence for the user if something went wrong, otherwise None."""
         best = float(np.min(self.losses)) if len(self.losses) else float("nan")
         if self.diverged_at is not None:
             return (
                 f"Training diverged: the {self.stage} loss was no longer a finite number "
                 f"after epoch {self.diverged_at}. "
                 f"The model keeps the weights of its best epoch (loss {format_significant(best)}). "
-                "If it was trained by Adamax, try a smaller learning rate."
+                "If it was trained with Adamax, try a smaller learning rate."
             )
         if len(self.losses) > 1 and self.losses[-1] > self.losses[0] == best:
             before, after = format_apart(best, float(self.losses[-1]))
             return (
                 f"Training made the {self.stage} worse: its {self.measure} was {before} "
-                "before the first epoch, never less, "
-                f"and {after} after the last. The model keeps the weights it began with. "
-                "If it was trained by Adamax, try a smaller learning rate."
+                f"before the first epoch, never fell below that, and was {after} after the last. "
+                "The model keeps its initial weights. "
+                "If it was trained with Adamax, try a smaller learning rate."
             )
         return None
 
@@ -325,10 +325,10 @@ class TrainingLog:
 def loss_points(
     epochs: Iterable[int], losses: Iterable[float], measure: str
 ) -> list[tuple[int, float]]:
-    """Return the points (epoch, loss) of a loss curve that can be drawn: those with a finite loss.
+    """Return the points (epoch, loss) of a loss curve that can be drawn, which have a finite loss.
 
-    A relative loss has logarithmic axes, so it is raised to LOWEST_LOSS, and epoch 0 is left out. A
-    single point, of a stage solved exactly, moves to epoch 1 instead.
+    A relative loss has logarithmic axes, so it is raised to LOWEST_LOSS, and epoch 0 is left out.
+    The single point of a stage solved exactly moves to epoch 1.
 
     >>> loss_points([0, 1, 2], [1.0, 0.5, -1e-17], RELATIVE), loss_points([0], [0.5], RELATIVE)
     ([(1, 0.5), (2, 1e-15)], [(1, 0.5)])

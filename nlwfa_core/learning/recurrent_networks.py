@@ -38,7 +38,7 @@ SMALLEST_GAIN = 0.01
 
 
 class Network(nn.Module):
-    """A network of an embedding, one recurrent layer and a softmax.
+    """A network that consists of an embedding, one recurrent layer and a softmax.
 
     Each string begins with a special symbol, read from a state of zeros.
     """
@@ -123,7 +123,7 @@ class Network(nn.Module):
 
 
 def batches(train: Sample, rng: np.random.Generator) -> Iterator[PackedSequence]:
-    """Yield the batches of one epoch: all strings, repeated ones included, in random order.
+    """Yield the batches of one epoch: all strings, including repeated strings, in random order.
 
     Equal strings in a batch become one sequence with a count.
     """
@@ -151,9 +151,9 @@ class Training:
     ----------
     updates : int
         The largest number of steps of AdamW, each on one batch of strings, rounded up to whole
-        epochs. Because steps are counted and not epochs, a larger sample does not take longer. A
-        small one takes less time: there are at most `MOST_EPOCHS` epochs, and training ends when
-        the network has learned the strings by heart, so hardly any other model could make them more
+        epochs. Because steps and not epochs are counted, a larger sample does not take longer. A
+        small sample takes less time: there are at most `MOST_EPOCHS` epochs, and training ends when
+        the network has memorised the strings, so that hardly any other model could make them more
         probable.
     rate : float
         The learning rate of the first epoch; it falls to 0 along half a cosine.
@@ -166,13 +166,13 @@ class Training:
     seed : int
         The seed of the initial weights, of the order of the strings, and of dropout.
     single_precision : bool
-        Whether training uses 32-bit floats, in about half the time, instead of 64-bit ones. The
-        model has 64-bit ones in any case.
+        Whether training uses 32-bit floats, which take about half the time, rather than 64-bit
+        floats. The model always has 64-bit floats.
 
     Raises
     ------
     RecipeError
-        If a number is not possible.
+        If a number is out of range.
     """
 
     updates: int = 6000
@@ -203,7 +203,7 @@ def fit_recurrent(
     report: Report = silent,
     cancelled: CancelCheck = never,
 ) -> RecurrentModel:
-    """Learn a recurrent network by AdamW (Loshchilov and Hutter 2019), with a learning rate that
+    """Learn a recurrent network with AdamW (Loshchilov and Hutter 2019), with a learning rate that
     falls to 0 along half a cosine.
 
     Parameters
@@ -217,14 +217,14 @@ def fit_recurrent(
     validation : Sample, optional
         Strings for early stopping: the model with the fewest bits per symbol on them is returned.
         Without validation strings, it is the last model. A training run that diverges stops, and
-        returns the model that it had before.
+        returns its last model before that.
     report, cancelled : callables
         The reported loss is the bits per symbol on the training strings, averaged over the epoch.
 
     Raises
     ------
     RecipeError
-        If a number is not possible or a sample is empty.
+        If a number is out of range or a sample is empty.
     Cancelled
         If `cancelled()` returns true.
     """
@@ -286,7 +286,7 @@ def seconds_per_update(
     timer: Callable[[], float] = perf_counter,
 ) -> float:
     """Measure how long a step of AdamW takes: the time of a few batches, divided by their number.
-    Parameters as in `fit_recurrent`.
+    The parameters are those of `fit_recurrent`.
 
     `timer`: returns a time in seconds.
     """

@@ -1,7 +1,8 @@
 """The options that learners share: the base of their records, and the groups of fields of networks
 and of the third step.
 
-The record of each learner is in `learners`, and so is `options`, which makes one by its name.
+The record of each learner is in `learners`, as is `options`, which makes a record from a learner's
+name.
 """
 
 from __future__ import annotations
@@ -77,8 +78,7 @@ def starts_option(when: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]
 
 
 class LearnerOptions(Record):
-    """The options of a learner. Each learner has a record of its own, with the fields that it
-    reads.
+    """The options of a learner. Each learner has its own record, with the fields that it reads.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class LearnerOptions(Record):
         The number of states to learn. SP has fewer where the numerical rank is smaller; for a PDFA,
         the rank is the largest number of states.
     title : str
-        The learner in words, for menus and tables.
+        The learner described in words, for menus and tables.
     from_hankel : bool
         Whether it can learn from a Hankel matrix; otherwise it learns from the strings themselves.
     networks : bool
@@ -116,7 +116,7 @@ class LearnerOptions(Record):
 
     @property
     def in_words(self) -> str:
-        """Return the title, as it is with these options."""
+        """Return the title with these options."""
         return self.title
 
     def needs(self, name: str) -> Mapping[str, Sequence[Any]]:
@@ -203,7 +203,7 @@ class LearnerOptions(Record):
 def needed_learners(
     registry: Mapping[str, type[LearnerOptions]], name: str, but: type[LearnerOptions]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the learners that have a field, except one of them, as `Record.needs` does."""
+    """Return the learners that have a field, except one learner, as `Record.needs` does."""
     learners = tuple(
         learner for learner, kind in registry.items() if kind is not but and kind.could_have(name)
     )
@@ -217,8 +217,8 @@ class ByObjective(LearnerOptions):
     Attributes
     ----------
     objective : str
-        What networks are trained on, one of `names.OBJECTIVES`. With "likelihood", the two steps
-        and their options do not exist: see `learning.likelihood`.
+        The objective on which networks are trained, one of `names.OBJECTIVES`. With "likelihood",
+        the two steps and their options do not exist: see `learning.likelihood`.
     ridge : float
         For "likelihood": ρ, the strength of the prior. Each weight is normal with variance 1/ρ;
         with many symbols, the weights of each symbol's map are normal around those of a common map.
@@ -396,8 +396,9 @@ class Networks(LearnerOptions):
 
     @property
     def number_of_starts(self) -> int:
-        """Return how many starts are tried: if that is left to the rank, STARTS_OF_FEW_STATES for
-        networks that are trained to convergence and have at most FEW_STATES states, else 1.
+        """Return the number of starts that are tried. If `starts` leaves it to the rank, it is
+        STARTS_OF_FEW_STATES for networks that are trained to convergence and have at most
+        FEW_STATES states, otherwise 1.
         """
         several = self.optimizer != "adamax" and self.rank <= FEW_STATES
         return self.starts or (STARTS_OF_FEW_STATES if several else 1)
@@ -540,8 +541,8 @@ class FromValues(LearnerOptions):
 
 
 def registry_of(*kinds: type[LearnerOptions]) -> dict[str, type[LearnerOptions]]:
-    """Make a registry of learners: name -> record. Each record knows the registry that it is in,
-    so errors can name the learners that a field is for.
+    """Make a registry of learners: name -> record. Each record knows its registry, so errors can
+    name the learners that have a field.
     """
     registry = {kind.name(): kind for kind in kinds}
     for kind in kinds:
@@ -588,8 +589,8 @@ def called_options(
     rank: int | None,
     fields: Mapping[str, Any],
 ) -> LearnerOptions:
-    """Combine the forms in which a function that learns takes options, as `options_from` does, and
-    a rank, without which a learner's name is not enough.
+    """Combine the forms in which a learning function takes options, as `options_from` does, with a
+    rank, which a learner's name alone does not determine.
     """
     if rank is not None:
         fields = {**fields, "rank": rank}

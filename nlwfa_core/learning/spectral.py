@@ -72,16 +72,16 @@ def truncated_svd(block: sparse.csr_array, rank: int) -> TruncatedSVD:
 
     A matrix may consist of parts, sets of rows and columns with no entry in common, as the matrix
     of Dyck strings does, by depth of brackets. Each part is factorised on its own. So singular
-    vectors are exactly 0 outside their part, and those of equal singular values in two parts are
-    not mixed. Equal singular values within a part determine only the space that their vectors span:
-    `_canonical` chooses a basis of this space.
+    vectors are exactly 0 outside their part, and the vectors of equal singular values in two parts
+    are not mixed. Equal singular values within a part determine only the space that their vectors
+    span: `_canonical` chooses a basis of this space.
 
     Parameters
     ----------
     block : sparse array, shape (num_prefixes, num_suffixes)
     rank : int
-        The number of singular values, at least 1. If the block has fewer rows or columns than that,
-        there are min(num_prefixes, num_suffixes) values.
+        The number of singular values, at least 1. If the block has fewer rows or columns, there are
+        min(num_prefixes, num_suffixes) values.
 
     Raises
     ------
@@ -312,8 +312,8 @@ def fit_spectral(hankel: HankelMatrix, svd: TruncatedSVD, rank: int) -> WFA:
     Returns
     -------
     WFA
-        It has min(rank, numerical rank) states, and at least 1: a direction with a singular value
-        of 0 would add nothing.
+        It has min(rank, numerical rank) states, and at least 1, because a direction with a singular
+        value of 0 would add nothing.
     """
     k = max(1, min(rank, svd.numerical_rank))
     V = svd.right[:, :k]

@@ -1,5 +1,5 @@
-"""Define what the modules that train with torch share: the type of numbers, the use of one thread,
-and a fast tanh.
+"""Define the code that the modules that train with torch share: the type of numbers, the use of one
+thread, and a fast tanh.
 """
 
 from __future__ import annotations

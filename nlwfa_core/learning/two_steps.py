@@ -44,8 +44,7 @@ SVD_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000)
 class FitCache:
     """Intermediate results that several calls of `fit` on the same matrix, or strings, can share.
 
-    A cache saves time but does not change the results, which are the same to the last bit without
-    it.
+    A cache saves time but does not change the results, not even in the last bit.
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class FitCache:
         they differ only in step 2.
     paths : dict
         The learner, the ridge and the seed of training by likelihood -> the last such path, with
-        the networks of all ranks up to the largest that was asked for.
+        the networks of all ranks up to the largest requested rank.
     """
 
     svds: dict[int, TruncatedSVD] = field(default_factory=dict)
@@ -94,8 +93,8 @@ def check_size(num_symbols: int, rank: int) -> None:
 
 
 def svd_size(hankel: HankelMatrix, rank: int) -> int:
-    """Return how many singular values are computed for a rank: a few fixed sizes, so neighbouring
-    ranks share an SVD.
+    """Return the number of singular values that are computed for a rank. It is one of a few fixed
+    sizes, so neighbouring ranks share an SVD.
     """
     return min(
         next((size for size in SVD_SIZES if size >= rank), rank),
@@ -137,7 +136,7 @@ def network_steps(
     """Train the networks of steps 1 and 2: the auto-encoder, then the maps of all symbols.
 
     `start`: the number of the start, which determines the random weights; start 0 uses
-    `options.seed` itself (see `seed_of_start`), and begins where `options.start` says; all others
+    `options.seed` itself (see `seed_of_start`), and begins as `options.start` says; all others
     begin at random weights. `observed` (num_prefixes, num_symbols): which pairs of rows u and uσ
     the maps are trained on, for a matrix that holds the values of only some strings (see
     `learning.functions.fit_values.fit_values`). The loss of step 1 is then over the stored cells
@@ -184,8 +183,8 @@ def network_steps(
 
 
 def seed_of_start(seed: int, start: int) -> int:
-    """Derive the seed of a start's random weights: for start 0 it is `seed` itself, and for each
-    other start an unrelated number.
+    """Derive the seed of a start's random weights: `seed` itself for start 0, and an unrelated
+    number for each other start.
 
     A derived seed has 32 bits, because the generator of the weights takes no more.
 
@@ -209,7 +208,7 @@ def best_start(
     """Train the two steps from several starts, and choose the best start as described at
     `options.Networks`, or the first one if several are tied.
 
-    The `seconds` of its steps are the total of all starts, and an error that is nan becomes ∞.
+    The `seconds` of its steps are the total for all starts, and an error that is nan becomes ∞.
     """
     starts = options.number_of_starts
     if starts == 1:

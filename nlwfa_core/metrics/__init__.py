@@ -1,14 +1,14 @@
-"""Measure how good a model is on test strings, and check whether it is sound.
+"""Measure the quality of a model on test strings, and check whether it is sound.
 
 - `pautomac_score`: the Pautomac score of whole strings, and the ways in which programs treat
   outputs that are not positive.
 - `next_symbols`: scores of predictions along the strings: word error rate, bits per symbol and
   NDCG@5.
-- `ranking`: the likeliest next symbols after some prefixes, and the SPiCe competition's score of
+- `ranking`: the most likely next symbols after some prefixes, and the SPiCe competition's score of
   such a ranking.
 - `score_table`: `Scores`, and the titles, units and meanings of the scores.
-- `testset`: `TestSet`, test strings with the weights that they should have; it also gives a model
-  and a test set the same numbers for the same symbols.
+- `testset`: `TestSet`, test strings with their target weights; it also makes a model and a test set
+  use the same numbers for the same symbols.
 - `evaluate`: `evaluate`, which computes all scores of a model on a test set.
 - `intervals`: how much scores would change with other test strings, and whether two models differ
   by more than that.

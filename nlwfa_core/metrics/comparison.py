@@ -32,7 +32,7 @@ class Comparison:
     """The differences between two models' scores on the same test strings, first − second.
 
     `comparison["wer"]` is the difference in word error rate, with its interval and p value. When
-    printed, it has a line for each score, which ends with the verdict.
+    printed, it has a line for each score, ending with the verdict.
 
     Attributes
     ----------
@@ -75,10 +75,10 @@ class Comparison:
 
     @property
     def ahead(self) -> dict[str, str]:
-        """Return for each score which model is ahead: "first", "second", "level" or "no verdict".
+        """State for each score which model is ahead: "first", "second", "level" or "no verdict".
 
         A model is ahead if the interval of the difference does not contain 0. There is no verdict
-        without an interval, and none on the Pautomac score without the true probabilities (see
+        without an interval, nor on the Pautomac score without the true probabilities (see
         `intervals.leaders`).
         """
         return leaders(self.differences, self.first.has_truth)
@@ -146,7 +146,7 @@ def compare(
     first, second : Model
         Models, or objects that hold one, such as a `Fit`.
     strings : TestSet, Sample, or strings as `strings.plain.as_sample` takes them
-        Strings that neither model learned from.
+        Strings from which neither model learned.
     floor : float
         Normalised outputs below the floor are raised to it, as in `evaluate`.
     num_resamples, seed, confidence

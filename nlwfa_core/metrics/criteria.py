@@ -1,9 +1,9 @@
-"""Akaike's and Schwarz's criteria, AIC and BIC: the likelihood of the training strings, less a
-penalty for the number of free parameters.
+"""Akaike's and Schwarz's criteria, AIC and BIC, which combine the likelihood of the training
+strings with a penalty for the number of free parameters.
 
-They need no validation strings. The model must be a distribution and, strictly, the one with the
-largest likelihood of its class: early stopping, pseudo-counts, smoothing and priors all give
-another model. Where a class has more states than the strings need, even that is not enough, because
+They need no validation strings. The model must be a distribution and, strictly, the model with the
+largest likelihood in its class: early stopping, pseudo-counts, smoothing and priors all give a
+different model. If a class has more states than the strings need, even that is not enough, because
 its parameters are then not determined (Gassiat 2002 on mixtures). So the criteria are only a guide.
 
 Sources: H. Akaike (1974), "A new look at the statistical model identification", IEEE Transactions
@@ -31,8 +31,8 @@ from ..strings.words import FloatArray
 SUM_ERROR = 1e-6  # of probabilities that must sum to 1
 NEEDS_LIKELIHOOD = (
     "AIC and BIC need a distribution that was learned by likelihood and gives no training string "
-    "0: an HMM, PFA or PDFA, a GRU or LSTM, or networks with the objective or the refinement "
-    "likelihood"
+    "probability 0: an HMM, PFA or PDFA, a GRU or LSTM, or networks with the objective or the "
+    "refinement likelihood"
 )
 
 WEIGHTS_COUNT = (
@@ -50,10 +50,10 @@ class InformationCriteria:
     num_parameters : int
         As `num_parameters` counts them.
     log_likelihood : float
-        The natural logarithm of the probability of all training strings, the ends counted; nan if
-        it has no meaning.
+        The natural logarithm of the probability of all training strings, including their ends; nan
+        if it has no meaning.
     num_strings : int
-        The number of observations n: each string is one.
+        The number of observations n; each string is one observation.
     why_undefined : str
         The reason why AIC and BIC are nan; otherwise empty.
     """
@@ -78,18 +78,18 @@ class InformationCriteria:
 def num_parameters(model: Model | HasModel) -> int:
     """Count the free parameters of a model, or of the model of a `Fit`.
 
-    - PFA and PDFA (a WFA whose weights are the probabilities of states, with the sum 1): the
+    - PFA and PDFA (a WFA whose weights are the probabilities of states, which sum to 1): the
       probabilities that are not 0, less one for each sum. A probability of exactly 0 counts as part
-      of the structure, which is not counted, even if it was learned. A PFA with k states over |Σ|
-      symbols without zeros has k² |Σ| + k − 1 parameters, which is k (k − 1) more than strings can
-      tell apart: other probabilities give the same function.
+      of the structure, which is not counted, even if it was learned. A PFA without zeros, with k
+      states over |Σ| symbols, has k² |Σ| + k − 1 parameters, which is k (k − 1) more than strings
+      can tell apart: other probabilities give the same function.
     - HMM (a PFA whose states choose symbol and next state independently): the same for the
       probabilities of the start, of moves, and of symbols and the end: k² + k |Σ| − 1.
     - Other WFAs: k² (|Σ| − 1) + 2k, one less if the weights sum to 1. These are the dimensions of
       the functions of rank k: all entries, less the k² of a change of basis, which leaves the
       function unchanged. If states are superfluous (`minimise`), the count is too large.
-    - `NGram`: |Σ| for each longest history in the training strings. The symbols that a history
-      lacks follow from shorter histories, which are not counted.
+    - `NGram`: |Σ| for each longest history in the training strings. The probabilities of symbols
+      that never follow a history come from shorter histories, which are not counted.
     - Networks (`NLWFA`, GRU and LSTM): all weights. This is an upper bound, because different
       weights can give the same function.
 
@@ -101,7 +101,7 @@ def num_parameters(model: Model | HasModel) -> int:
     Raises
     ------
     RecipeError
-        If it is another model, such as a mixture.
+        If the model is of another kind, such as a mixture.
     """
     one = model_of(model)
     if isinstance(one, WFA):
@@ -168,7 +168,7 @@ def information_criteria(model: Model | HasModel, strings: SampleLike) -> Inform
     Returns
     -------
     InformationCriteria
-        AIC and BIC are nan if the model's weights do not sum to 1, as SP's do not, or it gives a
+        AIC and BIC are nan if the model's weights do not sum to 1, as for SP, or if it gives a
         training string a weight of 0 or less; `why_undefined` gives the reason.
 
     Raises

@@ -38,7 +38,7 @@ class Diagnostics:
         The sum of the weights of all strings of up to `short_length` symbols.
     short_length : int
     share_zero, share_negative, share_nonfinite : float
-        The shares of the test strings whose output is exactly 0, below 0, and not a finite number.
+        The shares of the test strings whose outputs are exactly 0, below 0, and not finite numbers.
     numerical_rank : int or None
         The numerical rank of H_λ, or the requested rank if that is smaller.
     warnings : tuple of str
@@ -136,7 +136,7 @@ def diagnostics(model: Model, scores: Scores, report: LearningReport | None = No
     """Diagnose a model from its scores and the report of its learning.
 
     `scores`: the model's scores on the test strings. `report`: the report of the model's learning.
-    Without it, its rank and its warnings are not part of the diagnosis.
+    Without it, the diagnosis has neither the numerical rank nor the warnings from learning.
     """
     masses = masses_by_length(model)
     warnings = list(report.warnings if report else divergence_warnings(model))

@@ -36,8 +36,8 @@ def next_symbol_score(
 ) -> NextSymbolScore:
     """Score a model's predictions of the next symbols along some strings.
 
-    Each distinct prefix is predicted once, and counts as often as it occurs. If the strings'
-    alphabet is not the model's, their symbols are renumbered to match it.
+    Predictions are computed once for each distinct prefix, and count as often as the prefix occurs.
+    If the strings' alphabet is not the model's, their symbols are renumbered to match it.
 
     `floor` raises the probabilities of next symbols as in `pautomac_score`, but does not affect the
     scores that depend only on the order of symbols. `truth` is that of `score_next`.
@@ -51,8 +51,8 @@ def next_symbol_score(
 
 
 def bits_per_symbol(model: Model, test: Sample) -> float:
-    """Compute the bits per symbol of `next_symbol_score` alone, and in batches, which need little
-    memory even for many symbols.
+    """Compute only the bits per symbol of `next_symbol_score`, in batches, which need little memory
+    even for many symbols.
     """
     model = extended(model, used_alphabet(test))
     alphabet = alphabet_of(model)
@@ -74,13 +74,13 @@ def evaluate(model: Model | HasModel, test: TestSet | SampleLike, floor: float =
     >>> round(scores.wer, 2), scores.num_words
     (0.2, 2)
 
-    Strings are a Sample, or what `strings.plain.as_sample` takes; their target is their frequencies
-    (`TestSet.empirical`). If the test set's alphabet is not the model's, its symbols are renumbered
-    to match it. A symbol that the model does not know is read as the model's symbol for the unknown
-    or, if the model has none, gives the string the weight 0; `Scores.num_unknown` counts these
-    strings. A model without an alphabet knows symbols only by their numbers. It can be scored if
-    these are unambiguous: the test set has as many symbols as the model, or its symbols are
-    themselves numbers. `floor` is that of `pautomac_score`.
+    Strings are a Sample, or any form that `strings.plain.as_sample` takes; their target is their
+    frequencies (`TestSet.empirical`). If the test set's alphabet is not the model's, its symbols
+    are renumbered to match it. A symbol that the model does not know is read as the model's symbol
+    for the unknown or, if the model has none, gives the string the weight 0; `Scores.num_unknown`
+    counts these strings. A model without an alphabet knows symbols only by their numbers. It can be
+    scored if these are unambiguous, that is, if the test set has as many symbols as the model, or
+    its symbols are themselves numbers. `floor` is that of `pautomac_score`.
 
     Raises
     ------

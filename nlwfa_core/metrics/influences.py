@@ -1,12 +1,12 @@
-"""Estimate how much a difference of two scores would change with other test strings, for all pairs
-of many models at once.
+"""Estimate how much a difference between two scores would change with other test strings, for all
+pairs of many models at once.
 
 `intervals` resamples the test strings for each pair, which takes too long for a picture in which
-any two ranks can be compared. Here a score is treated as linear in how often each string is drawn
-(the delta method, or infinitesimal jackknife: Efron and Tibshirani, *An Introduction to the
-Bootstrap*, 1993, §21.7 and §22.6). A difference's standard error then follows from what each string
-contributes to either score. The interval is Student's t interval, as in `paired_differences`,
-without the correction of that function for skewed differences.
+any two ranks can be compared. Here a score is treated as a linear function of how often each string
+is drawn (the delta method, or infinitesimal jackknife: Efron and Tibshirani, *An Introduction to
+the Bootstrap*, 1993, §21.7 and §22.6). A difference's standard error then follows from what each
+string contributes to either score. The interval is Student's t interval, as in
+`paired_differences`, without the correction of that function for skewed differences.
 """
 
 from __future__ import annotations
@@ -55,15 +55,16 @@ def margins(first: FloatArray, second: FloatArray, counts: IntArray) -> FloatArr
     Parameters
     ----------
     first, second : arrays, shapes (..., num_distinct)
-        From `influences`; they are broadcast. With 0 in place of the second, the margins are those
-        of the first model's scores.
+        From `influences`; they are broadcast. With 0 as the second, the margins are those of the
+        first model's scores.
     counts : array, shape (num_distinct,)
         How often each string was drawn.
 
     Returns
     -------
     array, shape (...)
-        nan without an interval: a score is not a finite number, or there are too few test strings.
+        nan if there is no interval, because a score is not a finite number, or there are too few
+        test strings.
     """
     # only here, as in `intervals`
     from scipy.special import stdtrit

@@ -1,29 +1,30 @@
 """Compute how much scores would change with other test strings: bootstrap intervals, and paired
 differences between two models.
 
-**What is resampled** are the test strings as drawn, as many as there are, with replacement. A
-string that occurs three times counts as three draws. In next-symbol scores, all predictions along a
-string are drawn or left out together, because they are not independent of each other.
+**What is resampled.** The test strings as drawn are resampled with replacement, as many as there
+are. A string that occurs three times counts as three draws. In next-symbol scores, all predictions
+along a string are drawn or left out together, because they are not independent of each other.
 
 The Pautomac score is over a set T of words. With true probabilities, T consists of the test strings
 as drawn. Each resampled string then brings its true probability along, and both the probabilities
 and the model's outputs are normalised over the resampled strings. Total variation is over the
 distinct test strings: `StringScores` explains how these are resampled. Without true probabilities,
-T is the set of distinct test strings. Then T and the sum of the model's outputs over it stay the
-same, and only the frequencies P* are resampled.
+T is the set of distinct test strings. T and the sum of the model's outputs over it then do not
+change, and only the frequencies P* are resampled.
 
-**What an interval covers** is the chance involved in drawing the test strings, and nothing else:
-not other training strings, other training seeds, or strings from another source. `seeds` has
-intervals over seeds.
+**What an interval covers.** An interval covers only the chance involved in drawing the test
+strings: not other training strings, other training seeds, or strings from another source. `seeds`
+has intervals over seeds.
 
-**How**: `string_scores` computes once what each string contributes to each score. A matrix of how
-often each string is drawn in each resample, multiplied by these contributions, then gives the
-scores of all resamples. The intervals are BCa intervals (bias-corrected and accelerated: Efron and
-Tibshirani, *An Introduction to the Bootstrap*, 1993, §14.3); the scoring of two models on the same
-resamples is from Koehn, *Statistical significance tests for machine translation evaluation* (EMNLP
-2004). With few strings, BCa intervals are too short. So a difference's interval reaches at least as
-far as Student's t interval, and fewer than `FEWEST_STRINGS` test strings have no interval at all.
-docs/method-notes.md gives measured coverage and error rates.
+**How intervals are computed.** `string_scores` computes once what each string contributes to each
+score. A matrix of how often each string is drawn in each resample, multiplied by these
+contributions, then gives the scores of all resamples. The intervals are BCa intervals
+(bias-corrected and accelerated: Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993,
+§14.3); the scoring of two models on the same resamples is from Koehn, *Statistical significance
+tests for machine translation evaluation* (EMNLP 2004). With few strings, BCa intervals are too
+short. So a difference's interval reaches at least as far as Student's t interval, and fewer than
+`FEWEST_STRINGS` test strings have no interval at all. docs/method-notes.md gives measured coverage
+and error rates.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ MAX_LEFT_OUT = 2_000
 
 @dataclass(frozen=True)
 class Interval:
-    """A score, or the difference of two scores, with its interval.
+    """A score, or the difference between two scores, with its interval.
 
     >>> Interval(0.25, 0.125, 0.5).text(), Interval(0.25, -0.125, 0.5).level
     ('0.250 [0.125, 0.500]', True)
@@ -104,11 +105,12 @@ class Interval:
     p_value : float
         For a difference from `paired_differences`: the smallest 1 − confidence at which its
         interval still excludes 0, two-sided. It is the chance of a difference as large as this if
-        the models were level. It is nan for a score, and where there is no interval. Equality
-        ignores it.
+        the models were level. It is nan for a score, and if there is no interval. Equality ignores
+        it.
     p_is_bound : bool
-        Whether the p value may be smaller, as more resamples could show: all of them are on the
-        same side of 0, or it is the smallest that so many can show. Equality ignores it.
+        Whether more resamples could show a smaller p value, because all resamples are on the same
+        side of 0, or the p value is the smallest that this number of resamples can show. Equality
+        ignores it.
     """
 
     estimate: float
@@ -119,7 +121,7 @@ class Interval:
 
     @property
     def is_known(self) -> bool:
-        """Return whether there is an interval: its ends are not nan."""
+        """Return whether there is an interval, that is, whether its ends are not nan."""
         return not math.isnan(self.low)
 
     @property
@@ -132,7 +134,7 @@ class Interval:
 
     def text(self, form: str = ".3f", signed: bool = False) -> str:
         """Write the estimate and the interval, if there is one, as `metrics.tables.format_score`
-        does, or as `format_difference` if `signed`. ∞ stands alone if the score is ∞ in every
+        does, or as `format_difference` if `signed`. Only ∞ is written if the score is ∞ in every
         resample.
 
         >>> Interval(0.25, 0.125, math.inf).text(), Interval(math.nan, math.nan, math.nan).text()
@@ -210,7 +212,7 @@ class StringScores:
 
     @property
     def num_strings(self) -> int:
-        """Return the number of test strings, repeated ones included."""
+        """Return the number of test strings, including repeated strings."""
         return int(self.counts.sum())
 
     @property
@@ -348,7 +350,8 @@ def string_scores(
     ----------
     model : Model
     test : TestSet, Sample, or strings as `strings.plain.as_sample` takes them
-        The words of a test set's T must be its test strings, either as drawn or each once.
+        The words of a test set's T must be its test strings, either as drawn or without
+        repetitions.
     floor : float
         Normalised outputs below the floor are raised to it, as in `evaluate`. This is done once,
         over the whole of T, and not for each resample.
@@ -470,7 +473,7 @@ def default_resamples(model: StringScores) -> int:
 
 def least_p_value(num_resamples: int) -> float:
     """Return the smallest p value that resamples can show: a difference whose interval excludes 0
-    at each of their levels has this p value, or a smaller one.
+    at each of their levels has this p value or a smaller p value.
     """
     return 2 / (num_resamples + 1)
 
@@ -478,7 +481,7 @@ def least_p_value(num_resamples: int) -> float:
 def p_value_text(difference: Interval) -> str:
     """Write the p value of a difference with two significant digits; "–" if there is none.
 
-    A p value that is only an upper bound is written as one, and is rounded up.
+    A p value that is only an upper bound is written with "≤" and rounded up.
 
     >>> (
     ...     p_value_text(Interval(1, 0.1, 2, 0.0312)),
@@ -599,16 +602,16 @@ def paired_differences(
     is better (see `Interval.level`, `leader`). A difference that is only rounding error, such as
     that of an automaton and its copy in another basis, is 0. The difference of two infinite scores
     is undefined: nan. The fields `COUNTS` have a difference but no interval, and with fewer than
-    `FEWEST_STRINGS` test strings no difference has one.
+    `FEWEST_STRINGS` test strings, no difference has an interval.
 
-    BCa intervals of differences exclude 0 too often: where few strings tell two equal models apart,
-    with 30 strings up to 18 times in 100 instead of 5. Student's t interval, with the standard
-    deviation of the resampled differences, fails where the differences are skewed. So an interval
-    here ends, on each side, at the farther end of the two. A difference that has an infinite value
-    in some resample has the BCa interval.
+    BCa intervals of differences exclude 0 too often: with 30 strings, if few of them tell two equal
+    models apart, up to 18 times in 100 instead of 5. Student's t interval, with the standard
+    deviation of the resampled differences, fails if the differences are skewed. So an interval here
+    extends, on each side, to the farther of the two ends. A difference that is infinite in any
+    resample has the BCa interval.
 
-    Each difference has a p value: the level at which 0 leaves the interval. It is the larger of
-    those of the t interval and of the BCa interval (DiCiccio and Efron, *Bootstrap confidence
+    Each difference has a p value: the level at which 0 leaves the interval. It is the larger of the
+    p values of the t interval and the BCa interval (DiCiccio and Efron, *Bootstrap confidence
     intervals*, Statistical Science 1996, §2). It is at least 2 / (number of resamples + 1), and is
     not corrected for the number of scores that are compared.
 
@@ -663,8 +666,9 @@ def difference_interval(
     """Compute the interval and the p value of a difference, as `paired_differences` describes them.
 
     `values` (num_resamples,): the differences on the resamples. `estimate`: the difference on the
-    test strings. `left_out` (num_distinct,), or None: the differences on the test strings without
-    one draw of each. `counts` (num_distinct,): how often each string was drawn.
+    test strings. `left_out` (num_distinct,), or None: the difference on the test strings without
+    one draw of a string, for each string. `counts` (num_distinct,): how often each string was
+    drawn.
     """
     acceleration = _acceleration(left_out, counts)
     interval = _interval(values, estimate, confidence, acceleration)
@@ -730,7 +734,7 @@ def leaders(differences: Mapping[str, Interval], has_truth: bool) -> dict[str, s
     """State for each score which of two models is ahead: "first", "second", "level" or "no
     verdict".
 
-    There is no verdict without an interval, and none on the Pautomac score without the true
+    There is no verdict without an interval, nor on the Pautomac score without the true
     probabilities, because a flat model can then be ahead of the model that drew the strings (see
     `score_table.FLAT_WINS`).
 
@@ -774,7 +778,8 @@ def _check_resamples(num_resamples: int | None, seed: int) -> None:
 
 
 def resamples(counts: IntArray, num_resamples: int, seed: int) -> Iterator[FloatArray]:
-    """Resample strings with replacement, as many as there are, and yield how often each is drawn.
+    """Resample strings with replacement, as many as there are, and yield how often each string is
+    drawn.
 
     `counts` (num_distinct,): how often each distinct string occurs.
 

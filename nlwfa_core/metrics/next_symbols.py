@@ -44,18 +44,18 @@ class NextSymbolScore:
         predicted and never the end. nan if all strings are empty.
     share_tied : float
         The share of the predictions of `wer` in which several symbols share the highest score. If
-        all scores are 0, all symbols do.
+        all scores are 0, all symbols share it.
     bits_per_symbol : float
         The mean of −log₂ of the probability of what followed, over the predictions of `wer`.
-        Probabilities are |scores| divided by their sum. ∞ if something that followed has the score
-        0.
+        Probabilities are |scores| divided by their sum. ∞ if a symbol that followed, or the end,
+        has the score 0.
     bits_without_end : float
         The same over those prefixes that are followed by a symbol, with probabilities of symbols
         alone: |scores| divided by their sum, not counting the end. nan if all strings are empty.
     num_predictions : int
         The number of prefixes of all strings, which is the total length plus the number of strings.
     num_impossible : int
-        How many of the predictions give the score 0 to what followed.
+        The number of predictions that give the score 0 to what followed.
     num_negative, num_nonfinite : int
         The number of negative scores, and of scores that are not finite numbers, over all pairs of
         a distinct prefix and a next symbol.
@@ -63,7 +63,7 @@ class NextSymbolScore:
         The mean, over the predictions of `wer`, of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its
         largest possible value. Here a_1, a_2 … are the next symbols in descending order of score,
         the end included, and p is 1 for what followed and 0 for the rest (Balle et al. 2016,
-        SPiCe). If scores are equal, it is the mean over all of their orders. 1 is best.
+        SPiCe). If scores are equal, it is the mean over all orders of their symbols. 1 is best.
     ndcg5_true : float or None
         The same with the true next-symbol distribution as p. nan if the true model gives a prefix
         the probability 0; None if the truth is not known.
@@ -168,7 +168,7 @@ def score_next(
 
 
 def total_bits(scores: FloatArray, trie: Trie, counts: IntArray) -> float:
-    """Compute the sum behind the mean `NextSymbolScore.bits_per_symbol`, and no other score (see
+    """Compute only the sum from which the mean `NextSymbolScore.bits_per_symbol` is computed (see
     `score_next`).
     """
     magnitudes = np.abs(scores)
@@ -342,7 +342,7 @@ class _Guesses:
         the fifth have the discount 0.
 
         Returns for each group which symbols belong to it, (num_nodes, num_symbols + 1), and the
-        discount of each of them, (num_nodes,).
+        discount of each of these symbols, (num_nodes,).
         """
         size = min(TOP, self.ranked.shape[1])
         summed = np.concatenate(([0.0], np.cumsum(discounts(size))))
@@ -372,7 +372,7 @@ def discounts(size: int) -> FloatArray:
 
 
 def highest(scores: FloatArray, tolerance: FloatArray) -> BoolArray:
-    """Mark the scores of each row that equal its highest, within the tolerance; none if all
+    """Mark the scores of each row that equal its highest score, within the tolerance; none if all
     are −∞.
     """
     largest = scores.max(axis=1)

@@ -91,7 +91,7 @@ CONVENTIONS = {
 
 @dataclass(frozen=True)
 class PautomacScore:
-    """The Pautomac score, and counts of the outputs that it was computed from."""
+    """The Pautomac score, and counts of the outputs from which it was computed."""
 
     # log₂ of the perplexity. ∞ if the model's output is 0 for a word with P* above 0. nan if an
     # output is not a finite number, or is negative under a convention that leaves it negative.
@@ -135,8 +135,8 @@ def pautomac_score(
         The outputs of a trigram model, which the convention "trigram" uses in place of outputs that
         are not positive.
     log2_outputs : array, shape (num_words,), optional
-        log₂ |f(x)|, if the model computes it directly, so outputs below 1e-308 do not count as
-        0, nor those above 1e308 as infinite. It is used only for the convention "abs" without a
+        log₂ |f(x)|, if the model computes it directly, so outputs below 1e-308 do not count as 0,
+        nor outputs above 1e308 as infinite. It is used only for the convention "abs" without a
         floor.
 
     Raises
@@ -213,8 +213,7 @@ def shares(
 def magnitudes(outputs: FloatArray, log2_outputs: FloatArray | None) -> FloatArray:
     """Outputs up to a common factor, shape (num_words,).
 
-    They are computed from their logarithms, as |f(x)|, if all of them are 0 in float64, or any is
-    ∞.
+    They are computed from their logarithms, as |f(x)|, if all are 0 in float64, or any is ∞.
     """
     if log2_outputs is None or not len(outputs) or (outputs.any() and np.isfinite(outputs).all()):
         return outputs
@@ -257,7 +256,7 @@ def _mass(outputs: FloatArray, target: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Divergence:
-    """The distance between a model and the target over the test words T, by convention "abs"."""
+    """The distance between a model and the target over the words T, with the convention "abs"."""
 
     # The Kullback–Leibler divergence Σ P*(x) log₂ (P*(x) / P_M(x)), in bits, both normalised over
     # T. It is the log₂ Pautomac score minus the lowest possible one, so a word that occurs n times

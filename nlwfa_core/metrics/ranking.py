@@ -1,9 +1,9 @@
 """Rank the next symbols after a prefix, and score rankings as the SPiCe competition does.
 
-In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*) a model ranks, for each
-of some prefixes of strings, the five likeliest next symbols, among which may be the end of the
-string. A target gives what followed the prefix or, for generated strings, how probable each next
-symbol was. `next_symbols` scores every prefix of whole strings instead. `sources.spice` reads and
+In SPiCe (Balle et al. 2016, *Results of the Sequence PredIction ChallengE*), a model ranks the five
+most likely next symbols, which may include the end of the string, for each of some prefixes of
+strings. A target gives what followed the prefix or, for generated strings, the probability of each
+next symbol. `next_symbols` instead scores every prefix of whole strings. `sources.spice` reads and
 writes the files.
 """
 
@@ -49,8 +49,8 @@ class Targets:
         The probability of each pair. The symbol that followed a prefix of a real string has the
         probability 1.
     offsets : array, shape (num_prefixes + 1,)
-        The pairs of prefix i are number `offsets[i]` to `offsets[i + 1] − 1`. Each prefix has at
-        least one.
+        The pairs of prefix i are numbers `offsets[i]` to `offsets[i + 1] − 1`. Each prefix has at
+        least one pair.
     best_gains : array, shape (num_prefixes,)
         The largest possible value of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) for each prefix, from the file
         of targets. NDCG@5 is divided by it.
@@ -92,10 +92,9 @@ class Targets:
             or offsets[-1] != pairs
         ):
             raise RecipeError(
-                f"targets of {rows:,} prefixes with {pairs:,} next symbols need as many "
-                f"probabilities, and {rows + 1:,} offsets "
-                f"from 0 to {pairs:,}; got {len(self.probabilities):,} probabilities and "
-                f"{len(offsets):,} offsets"
+                f"targets for {rows:,} prefixes with {pairs:,} next symbols need {pairs:,} "
+                f"probabilities and {rows + 1:,} offsets, the first 0 and the last {pairs:,}; got "
+                f"{len(self.probabilities):,} probabilities and {len(offsets):,} offsets"
             )
         if (np.diff(offsets) < 1).any():
             raise RecipeError(
@@ -105,8 +104,8 @@ class Targets:
 
     @classmethod
     def of(cls, symbols: npt.ArrayLike) -> Targets:
-        """Make the targets of prefixes of real strings, given the one symbol that followed each, −1
-        for the end.
+        """Make the targets of prefixes of real strings from the symbol that followed each prefix,
+        −1 for the end.
 
         Raises RecipeError if `symbols` is not a one-dimensional array of whole numbers.
         """
@@ -123,7 +122,7 @@ class Targets:
 
     @property
     def likeliest(self) -> IntArray:
-        """Return the likeliest next symbol of each prefix, shape (num_prefixes,); the first one if
+        """Return the most likely next symbol of each prefix, shape (num_prefixes,); the first if
         several are equally likely.
 
         For prefixes of real strings, it is what followed.
@@ -160,7 +159,7 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class Prefixes:
-    """Prefixes of strings, repeated ones included, and what followed each.
+    """Prefixes of strings, including repeated prefixes, and what followed each.
 
     Attributes
     ----------
@@ -183,8 +182,7 @@ class Prefixes:
         """Return the same prefixes with the numbers that their symbols have in another alphabet
         (see `Words.in_alphabet`).
 
-        Targets may be symbols that the other alphabet does not have: these get the numbers after
-        its own.
+        Symbols of targets that are not in the other alphabet get the numbers after its own.
         """
         words = self.words.in_alphabet(alphabet, owner)
         old_alphabet = self.words.alphabet
@@ -210,11 +208,11 @@ class RankingScore:
     ----------
     ndcg5 : float
         The mean over the prefixes of Σ_{j ≤ 5} p(a_j) / log₂(j + 1) divided by its largest possible
-        value, where a_1, a_2 … are the ranked symbols and p has their probabilities in the target.
-        1 is best. A symbol that is ranked twice counts once.
+        value, where a_1, a_2 … are the ranked symbols and p gives their probabilities in the
+        target. 1 is best. A symbol that is ranked twice counts once.
     error : float
-        The share of the prefixes whose first-ranked symbol is not the likeliest one in the target,
-        which for prefixes of real strings is what followed.
+        The share of the prefixes whose first-ranked symbol is not the most likely symbol in the
+        target. For prefixes of real strings, that is what followed.
     num_prefixes : int
     """
 
@@ -242,8 +240,8 @@ def rank_next(model: Model | HasModel, prefixes: Words, count: int = TOP) -> Int
     model : Model or HasModel
         A model, or an object that holds one, such as a `Fit` or a `Result`.
     prefixes : Words
-        The prefixes, in any order. Repeated ones are computed once. If their alphabet is not the
-        model's, their symbols are renumbered to match it.
+        The prefixes, in any order. Repeated prefixes are computed once. If their alphabet is not
+        the model's, their symbols are renumbered to match it.
     count : int
         The number of ranks.
 
@@ -314,8 +312,8 @@ def score_ranking(ranking: npt.NDArray[np.integer], targets: Targets) -> Ranking
     Parameters
     ----------
     ranking : array, shape (num_prefixes, num_ranks)
-        The symbol at each rank, the likeliest first; −1 is the end of the string, and −2 no symbol.
-        Ranks beyond the fifth do not count.
+        The symbol at each rank, the most likely first; −1 is the end of the string, and −2 no
+        symbol. Ranks beyond the fifth do not count.
     targets : Targets
         The target of each prefix, in the same order.
 
@@ -343,7 +341,7 @@ def normalised_gains(ranking: npt.NDArray[np.integer], targets: Targets) -> Floa
     """Compute the discounted gain of each row of a ranking, divided by its largest possible value.
     The mean of these is NDCG5.
 
-    Parameters as in `score_ranking`. Returns an array of shape (num_prefixes,).
+    The parameters are those of `score_ranking`. Returns an array of shape (num_prefixes,).
     """
     gains = np.zeros(len(targets))
     for rank, discount in enumerate(discounts(min(TOP, ranking.shape[1]))):

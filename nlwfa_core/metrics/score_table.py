@@ -1,8 +1,8 @@
 """The scores of a model: `Scores`, the record of all of them, and `SCORES`, which holds the title,
 unit and meaning of each score for every table, axis and page.
 
-`Scores` also counts zero, negative and non-finite outputs, because a score can't be interpreted
-without them. Every logarithm is to base 2.
+`Scores` also counts zero, negative and non-finite outputs, which are needed to interpret a score.
+Every logarithm is to base 2.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Score:
 
     @property
     def column(self) -> str:
-        """Return the short title with its unit, for tables that have no help.
+        """Return the short title with its unit, for tables without help texts.
 
         >>> SCORE_OF["wer"].column, SCORE_OF["bits_per_symbol"].column
         ('WER (share)', 'bits / symbol')
@@ -229,10 +229,22 @@ MAIN_SCORES = tuple(SCORE_OF[field] for field in ("wer", "bits_per_symbol", "log
 
 # What to know about the Pautomac score where the true probabilities are not known.
 FLAT_WINS = (
-    "log₂ Pautomac compares with how often each test string occurs. Where strings hardly "
-    "repeat, that favours flat models, even "
-    "over the one that drew the strings: compare by WER or by bits per symbol."
+    "log₂ Pautomac compares a model with how often each test string occurs. If strings hardly "
+    "repeat, this favours flat models, even over the model that drew the strings: compare models "
+    "by WER or by bits per symbol."
 )
+
+
+def conventions(num_strings: int) -> str:
+    """State the conventions of the scores in a table for a paper.
+
+    >>> conventions(250)
+    '250 test strings; logarithms have base 2; the end of a string counts unless “no end”'
+    """
+    return (
+        f"{plural(num_strings, 'test string')}; logarithms have base 2; the end of a string counts "
+        "unless “no end”"
+    )
 
 
 @dataclass(frozen=True)
@@ -243,9 +255,9 @@ class Scores:
     fields; `rmse` is the error against `TestSet.true_weights`. `prefix_ndcg5` and `prefix_error`
     are those of `RankingScore`, over `TestSet.prefixes`. A field is None if the test set does not
     have the truth or the prefixes that it needs. A score is nan, printed as "undefined", if it
-    can't be computed: `why_undefined` gives the reason. `num_unknown` counts the test strings with
-    a symbol that the model does not know: their weight is 0, unless its alphabet has a symbol that
-    stands for them.
+    can't be computed; `why_undefined` gives the reason. `num_unknown` counts the test strings with
+    a symbol that the model does not know. Their weight is 0, unless its alphabet has a symbol for
+    the unknown.
 
     Scores print as a table, also in a notebook.
 
@@ -327,7 +339,7 @@ class Scores:
         return "\n".join((self._heading, *lines))
 
     def to_frame(self, name: str = "model") -> pd.DataFrame:
-        """Make one row of a data frame, with each field and the perplexity; `pandas.concat` joins
+        """Make a data frame of one row, with each field and the perplexity; `pandas.concat` joins
         the rows of several models.
 
         >>> from nlwfa_core.metrics.evaluate import evaluate
@@ -344,7 +356,7 @@ class Scores:
         Raises
         ------
         MissingExtra
-            Without pandas.
+            If pandas is not installed.
         """
         check_type("name", name, str)
         check_extra("pandas", "pandas")

@@ -3,8 +3,8 @@ separately, and the best model.
 
 Two models on the same seeds are compared by their differences, seed by seed. `paired_t_interval`
 assumes a normal distribution of the differences; `signed_rank_interval` does not, and accepts
-infinite scores. These intervals cover whatever changes with the seed: the start of training and, if
-a seed also draws the strings, the strings. `intervals` has intervals over test strings instead.
+infinite scores. These intervals cover everything that changes with the seed: the start of training
+and, if the seed also draws the strings, the strings. `intervals` has intervals over test strings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Spread:
         The mean and standard deviation of the finite values; None if there are none. The standard
         deviation divides by n − 1, so it needs two values.
     count, num_infinite : int
-        The number of values, and how many of them are not finite.
+        The number of values, and the number that are not finite.
     """
 
     mean: float | None
@@ -58,7 +58,7 @@ class Spread:
     def order(self) -> tuple[int, float]:
         """Return a sort key, lowest mean first.
 
-        Fewer infinite values always come before more, whatever the means.
+        Fewer infinite values always come before more, regardless of the means.
         """
         return self.num_infinite, math.inf if self.mean is None else self.mean
 
@@ -75,7 +75,7 @@ class Spread:
         return Interval(self.mean, self.mean - half, self.mean + half)
 
     def text(self, form: str = ".3f") -> str:
-        """Write the mean ± standard deviation, followed by how many values are infinite.
+        """Write the mean ± standard deviation, followed by the number of infinite values.
 
         >>> (
         ...     Spread.of([1.0, 2.0, math.inf]).text(),
@@ -112,8 +112,8 @@ def half_width(sd: float, number: int, confidence: float) -> float:
 def badness(scores: Sequence[float], zeros: Sequence[int]) -> tuple[int, float, float]:
     """Compute a sort key that puts the best model first, from a score for which lower is better.
 
-    The better model is the one with fewer scores that are not finite; if tied, the one with the
-    lower mean of the other scores; then the one with fewer outputs of exactly 0.
+    The better model is the one with fewer scores that are not finite; if tied, with the lower mean
+    of the other scores; if still tied, with fewer outputs of exactly 0.
 
     >>> min(
     ...     [([0.3, 0.5], [0, 0]), ([0.4, 0.4], [2, 0]), ([0.1, math.inf], [0, 0])],

@@ -1,9 +1,9 @@
 """Write tables of results: as LaTeX (booktabs) and Markdown with the digits of a page, as CSV and
 JSON with all digits.
 
-A table maps titles to columns: `Numbers`, which sort by value and are exported with all digits, or
-text. Titles and units of scores come from `metrics.score_table.SCORES`. All tables that people may
-open in a spreadsheet are written by `csv_text`.
+A table maps titles to columns of text or `Numbers`, which sort by value and are exported with all
+digits. Titles and units of scores come from `metrics.score_table.SCORES`. All tables that people
+may open in a spreadsheet are written by `csv_text`.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ NO_DIFFERENCE = 1e-12  # smaller scores are rounding errors
 
 
 def format_score(value: float | None, form: str = ".3f", extra: int = 0) -> str:
-    """Write a score as text: "∞" and "undefined" in full, so nobody overlooks them, "–" for
-    None, and "−" (U+2212) for minus.
+    """Write a score as text, with "∞" for infinity, "undefined" for nan, "–" for None, and "−"
+    (U+2212) for minus.
 
-    A value that would look like 0 is written with a power of ten instead, and a share that would
-    look like 0% or 100% as "<1%" or ">99%". Rounding errors are written as 0.
+    A value that would look like 0 is written with a power of ten, and a share that would look like
+    0% or 100% as "<1%" or ">99%". Rounding errors are written as 0.
 
     >>> (
     ...     format_score(0.5),
@@ -117,7 +117,7 @@ def with_sign(value: float | None, text: str) -> str:
 
 
 def format_scores_apart(values: Sequence[float | None], form: str = ".3f") -> tuple[str, ...]:
-    """Write scores that are compared, with more digits where two different ones would look equal.
+    """Write scores that are compared, with more digits where two different scores would look equal.
 
     >>> (
     ...     format_scores_apart([0.50312, 0.50338]),
@@ -182,8 +182,8 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
     `table`: title of a column -> the column. `form`: one of `TABLE_FORMATS`. LaTeX and Markdown
     contain the texts of `Numbers`. CSV and JSON (a list with an object for each row) contain their
     values with all digits; a missing number is empty in CSV and null in JSON, and ∞ is inf.
-    `caption`: the caption of a table in LaTeX, and a line below one in Markdown; CSV and JSON have
-    none.
+    `caption`: the caption of a table in LaTeX, or a line below a table in Markdown; CSV and JSON
+    have none.
 
     Raises RecipeError if the form is unknown.
     """
@@ -217,8 +217,8 @@ def write_table(table: Mapping[str, Column], form: str, caption: str = "") -> st
 
 
 def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Write rows as CSV in which no spreadsheet takes text for a formula: such text gets a
-    quotation mark in front.
+    """Write rows as CSV in which no spreadsheet takes text for a formula: such text is preceded by
+    a quotation mark.
 
     Numbers stay numbers, with all digits; None is an empty cell. Source: OWASP, CSV Injection.
 
@@ -232,8 +232,8 @@ def csv_text(rows: Iterable[Sequence[str | float | None]]) -> str:
 
 def _csv_line(row: Sequence[str | float | None]) -> str:
     buffer = io.StringIO(newline="")
-    # Texts with a character of the line's end are quoted: with "\n" as the end, a "\r" in a text
-    # would begin a row.
+    # Strings with a character of the line's end are quoted: with "\n" as the end, a "\r" in a
+    # string would begin a row.
     csv.writer(buffer, lineterminator="\r\n").writerow([_without_formula(cell) for cell in row])
     return buffer.getvalue().removesuffix("\r\n") + "\n"
 

@@ -1,4 +1,4 @@
-"""Define test sets: test strings, and the weights that they should have."""
+"""Define test sets: test strings, and their target weights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NORMALISED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class TestSet:
-    """Test strings, and the weights that they should have.
+    """Test strings, and their target weights.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class TestSet:
     target : array, shape (num_words,)
         The target P* of each word, not normalised.
     sample : Sample
-        All test strings, repeated ones included, for next-symbol scores.
+        All test strings, including repeated strings, for next-symbol scores.
     target_is_true : bool
         Whether the target is the true probability; otherwise it is the frequency among the test
         strings.
@@ -116,11 +116,11 @@ class TestSet:
         """Renumber the symbols of all strings to match another alphabet (see
         `Words.in_alphabet`).
 
-        Words that become equal, because symbols of both are read as the symbol for the unknown, are
+        Words that become equal because their symbols are read as the symbol for the unknown are
         merged, and their targets are added up.
 
-        Raises RecipeError if a symbol is read as the symbol for the unknown, and true probabilities
-        are known, because these are the probabilities of other strings.
+        Raises RecipeError if a symbol is read as the symbol for the unknown and true probabilities
+        are known, because these probabilities are then those of other strings.
         """
         check_type("alphabet", alphabet, Alphabet)
         if alphabet == self.alphabet:
@@ -182,7 +182,7 @@ class TestSet:
         """Return the weights that a model should compute for the words of T, shape (num_words,).
 
         None if they are not known, or known only up to a factor. A target that sums to 1 over T is
-        taken to be known only up to a factor, because PAutomaC's solutions are normalised in this
+        assumed to be known only up to a factor, because PAutomaC's solutions are normalised in this
         way.
         """
         if self.true_model is not None:
@@ -248,9 +248,9 @@ class TestSet:
     ) -> TestSet:
         """Make the test set of some strings. This is the only place that decides what T is.
 
-        If true probabilities are known, from a solution or else from the true model, T consists of
-        the rows as drawn, so repeated strings count as often as they were drawn. If not, T consists
-        of the distinct strings, and P* of their frequencies.
+        If true probabilities are known, from a solution or otherwise from the true model, T
+        consists of the rows as drawn, so repeated strings count as often as they were drawn. If
+        not, T consists of the distinct strings, and P* of their frequencies.
 
         >>> from nlwfa_core.models.ngram import Uniform
         >>> rows, alphabet = Words.of([(0,), (), (0,)]), Alphabet(("a",))
@@ -263,7 +263,7 @@ class TestSet:
         Parameters
         ----------
         rows : Words
-            The test strings in their order, repeated ones included.
+            The test strings in their order, including repeated strings.
         counts : array, shape (num_rows,), optional
             How often each row was drawn, as in a CSV file; by default once.
         solution : array, shape (num_rows,), optional
@@ -274,8 +274,8 @@ class TestSet:
         Raises
         ------
         RecipeError
-            If the number of probabilities or of counts is not that of the rows, a count is not a
-            whole number of at least 1, or a row has a symbol that is not in the alphabet.
+            If the number of probabilities or of counts is not that of the rows, if a count is not a
+            whole number of at least 1, or if a row has a symbol that is not in the alphabet.
         """
         check_type("rows", rows, Words)
         check_type("solution", solution, np.ndarray | None)
@@ -333,9 +333,10 @@ class TestSet:
 def as_test_set(
     strings: TestSet | SampleLike, alphabet: Alphabet | None, name: str = "test"
 ) -> TestSet:
-    """Make a test set from strings, with their frequencies as target; a test set stays as it is.
+    """Make a test set from strings, with their frequencies as the target; a test set is returned
+    unchanged.
 
-    Written strings get the numbers of an alphabet, to which their other symbols are added.
+    Symbols of written strings are numbered by an alphabet, to which other symbols are added.
     """
     if isinstance(strings, TestSet):
         return strings
@@ -345,7 +346,7 @@ def as_test_set(
 
 
 def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
-    """Extend a model to those symbols of a test set that it does not know, and renumber the test
+    """Extend a model to the symbols of a test set that it does not know, and renumber the test
     set's symbols to match it.
 
     Raises RecipeError if the test set is empty, all of its strings have symbols that the model does
@@ -391,7 +392,7 @@ def over_one_alphabet(model: Model, test: TestSet) -> tuple[Model, TestSet]:
 
 
 def unseen_symbols(sample: Sample, alphabet: Alphabet) -> list[str]:
-    """List the symbols that occur in a sample and that an alphabet does not have."""
+    """List the symbols that occur in a sample but not in an alphabet."""
     used = np.unique(sample.words.symbols).tolist()
     return [
         symbol

@@ -41,8 +41,8 @@ LARGEST_POWER = 2.0**500
 
 @check_types
 def trim(wfa: WFA) -> WFA:
-    """Remove the states that are on no path of nonzero weights from α₀ to α∞. The function stays
-    the same.
+    """Remove the states that are not on any path of nonzero weights from α₀ to α∞. The function
+    does not change.
 
     >>> trim(WFA([1, 0], [[[0.5, 0], [0, 1]]], [0.5, 1])).num_states
     1
@@ -63,9 +63,9 @@ def minimise(wfa: WFA) -> WFA:
     Theorem (Schützenberger 1961; Carlyle and Paz 1971; Fliess 1974): the smallest number of states
     is the rank of the Hankel matrix, and an automaton has that many states if the vectors α₀ᵀ A_u
     of all prefixes u span the whole space, and so do the vectors A_v α∞ of all suffixes v. Here the
-    automaton is projected onto the span of the former, then onto that of the latter (`span`). A
-    number that differs from 0 only by rounding counts as 0: each number carries a bound of its
-    error.
+    automaton is projected onto the span of the former, then onto the span of the latter (`span`).
+    Each number carries a bound on its error, so a number that differs from 0 only by rounding
+    counts as 0.
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> minimise(half + half).num_states, minimise(half - half).num_states
@@ -104,10 +104,9 @@ def reverse(wfa: WFA) -> WFA:
 
 @check_types
 def equivalent(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> bool:
-    """Return whether two automata compute the same function of all strings, up to rounding, which
-    means that no string tells them apart.
+    """Return whether two automata compute the same function of all strings, up to rounding.
 
-    `counterexample` finds such a string, and defines "up to rounding".
+    `counterexample` finds a string that tells them apart, and defines "up to rounding".
 
     >>> half = WFA([1], [[[0.5]]], [0.5])
     >>> equivalent(half + half, 2 * half), equivalent(half, 2 * half)
@@ -181,10 +180,10 @@ def counterexample(left: WFA, right: WFA, tolerance: float = TOLERANCE) -> Word 
 
 
 def reaching_words(wfa: WFA) -> list[Word]:
-    """Find words whose states α₀ᵀ A_u span all states to which any word leads: the shortest ones,
-    in the order of the symbols.
+    """Find words whose states α₀ᵀ A_u span all states to which any word leads: the shortest such
+    words, in the order of the symbols.
 
-    Every prefix of such a word is also one of them, and λ comes first. There are none if the
+    Every prefix of such a word is also among them, and λ comes first. There are none if the
     automaton is 0 everywhere, or its α₀ is 0.
 
     >>> reaching_words(WFA([1, 0], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]], [1, 0]))
@@ -230,8 +229,8 @@ def converges_absolutely(wfa: WFA, max_products: int = 100_000) -> bool | None:
     if the norms of the products A_x of all strings x of some length n have a sum below 1. (In one
     direction, the product of such sums for n and m is at least the sum for n + m. In the other, the
     entries of A_x are linear combinations of finitely many f(u x v).) So lengths are tried one
-    after the other. The sum is infinite if Σ f or Σ f² diverges: where Σ |f| converges, |f| is
-    below 1 from some length on, and f² is below |f|.
+    after the other. The sum is infinite if Σ f or Σ f² diverges: if Σ |f| converges, |f| is below 1
+    from some length on, and f² is below |f|.
 
     >>> (
     ...     converges_absolutely(WFA([1], [[[-0.5]]], [1])),
@@ -307,11 +306,10 @@ def relative_entropy(left: WFA, right: WFA) -> float:
     """Compute Σ_x f(x) log₂ (f(x) / g(x)) over all strings, in bits: the KL divergence, if both are
     distributions.
 
-    Both automata must be deterministic, with weights that are not negative: then a string has one
-    path, the logarithm of its weight is a sum along that path, and the expectation is a sum over
-    the transitions (Cortes, Mohri, Rastogi and Riley 2008). For automata that are not
-    deterministic, no such formula is known; `metrics.evaluate` estimates the divergence on test
-    strings.
+    Both automata must be deterministic, without negative weights. A string then has one path, the
+    logarithm of its weight is a sum along that path, and the expectation is a sum over the
+    transitions (Cortes, Mohri, Rastogi and Riley 2008). For automata that are not deterministic, no
+    such formula is known; `metrics.evaluate` estimates the divergence on test strings.
 
     >>> half, third = WFA([1], [[[0.5]]], [0.5]), WFA([1], [[[2 / 3]]], [1 / 3])
     >>> round(relative_entropy(half, third), 6)
@@ -407,8 +405,9 @@ def singular_value_automaton(wfa: WFA) -> SingularValueAutomaton:
 
     Theorem (Balle, Panangaden and Precup 2015): in this basis the Gram matrices of both sides, Σ_u
     (α₀ᵀ A_u)ᵀ (α₀ᵀ A_u) over all prefixes and Σ_v (A_v α∞)(A_v α∞)ᵀ over all suffixes, are the
-    diagonal matrix of the singular values of the Hankel matrix of *all* strings. If these differ
-    from each other, the form is unique up to signs, which are chosen here to make α₀ non-negative.
+    diagonal matrix of the singular values of the Hankel matrix of *all* strings. If the singular
+    values are distinct, the form is unique up to signs, which are chosen here to make α₀
+    non-negative.
 
     >>> form = singular_value_automaton(WFA([1], [[[0.5]]], [0.5]))
     >>> form.singular_values.round(6).tolist()  # ‖(1, ½, ¼, …)‖² / 2
@@ -462,7 +461,7 @@ def approximate(wfa: WFA, num_states: int) -> WFA:
     Theorem (Balle, Panangaden and Precup 2015, 2019): the L2 distance to f is bounded by a function
     of the singular values that are left out, and goes to 0 with them. No automaton with as few
     states has a Hankel matrix whose distance, in operator norm, is below the first of these values
-    (Eckart and Young 1936). So the singular values show how many states are worth having.
+    (Eckart and Young 1936). So the singular values show how many states are useful.
 
     >>> source = WFA([0.9, 0.1], [[[0.5, 0.0], [0.0, 0.1]]], [0.5, 0.9])
     >>> approximate(source, 1).num_states, round(distance(approximate(source, 1), source), 3)
@@ -528,7 +527,7 @@ def posterior(wfa: WFA, word: WordLike) -> FloatArray:
     Raises
     ------
     RecipeError
-        If a weight is negative, because then paths have no probabilities, or f(x) is 0.
+        If a weight is negative, so that paths have no probabilities, or f(x) is 0.
     """
     _check_not_negative("the automaton", wfa)
     symbols = _word(wfa, word)
@@ -574,7 +573,7 @@ def viterbi(wfa: WFA, word: WordLike) -> Path:
     Raises
     ------
     RecipeError
-        If a weight is negative, every path has the weight 0, or the word has a symbol that the
+        If a weight is negative, every path has weight 0, or the word has a symbol that the
         automaton does not have.
     """
     _check_not_negative("the automaton", wfa)

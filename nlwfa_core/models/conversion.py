@@ -1,7 +1,8 @@
-"""Convert a linear model of prefix, factor or suffix probabilities to one of string probabilities.
+"""Convert a linear model of prefix, factor or suffix probabilities to a model of string
+probabilities.
 
 Source: Balle, Carreras, Luque and Quattoni (2014), on learning from prefix and factor statistics;
-suffixes are the prefixes of reversed strings. A nonlinear model has no such conversion; `reading`
+suffixes are the prefixes of reversed strings. Nonlinear models have no such conversion; `reading`
 explains what replaces it.
 """
 
@@ -11,12 +12,12 @@ from .wfa import WFA
 
 
 def to_string_probabilities(wfa: WFA, statistic: str) -> WFA:
-    """Convert an automaton that computes a statistic of strings to one that computes the
+    """Convert an automaton that computes a statistic of strings to an automaton that computes the
     probabilities of the strings.
 
     With A = Σ_σ A_σ, an automaton of prefix probabilities gets (I − A) α∞ in place of α∞, because
-    f(x) = f(xΣ*) − Σ_σ f(xσΣ*). An automaton of factor frequencies gets this and also α₀ᵀ (I − A)
-    in place of α₀ᵀ; one of suffix probabilities gets only the latter.
+    f(x) = f(xΣ*) − Σ_σ f(xσΣ*). An automaton of factor frequencies also gets α₀ᵀ (I − A) in place
+    of α₀ᵀ. An automaton of suffix probabilities gets only α₀ᵀ (I − A).
 
     `statistic`: what `wfa` computes, "prefix", "factor", "suffix" or, to change nothing, "string".
     """

@@ -1,9 +1,9 @@
 """Compare states as points: their directions, their principal axes, and the rotation that best
-aligns two sets of them.
+aligns two sets of states.
 
 Learning chooses the basis of a model's states, so lengths, angles and variances have a meaning, but
-single coordinates have none. The lab's pictures of states and the snapshots of a training run use
-the same three functions.
+single coordinates do not. The lab's pictures of states and the snapshots of a training run use the
+same three functions.
 
 Source of `aligning_turn`: the orthogonal Procrustes problem, Schönemann 1966.
 """
@@ -29,9 +29,9 @@ def directions(states: FloatArray) -> FloatArray:
 def principal_axes(points: FloatArray, num_axes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Find the mean and the principal axes of some points.
 
-    An axis is determined only up to its sign. This function leaves the sign as the SVD gives it.
+    An axis is determined only up to its sign, which is that of the SVD.
 
-    `points` (n, k). `num_axes`: how many axes to return. Only the first min(n, k) of them can be
+    `points` (n, k). `num_axes`: the number of axes to return. Only the first min(n, k) can be
     nonzero.
 
     Returns `mean` (k,). `axes` (num_axes, k): one unit vector per row, in descending order of the

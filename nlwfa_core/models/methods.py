@@ -1,5 +1,5 @@
-"""The methods that every model has for a person at a Python prompt: `model("a b")`,
-`model.next("a b")`, `model.sample(100)`.
+"""The methods of every model for use at a Python prompt: `model("a b")`, `model.next("a b")`,
+`model.sample(100)`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST_TABLE = 8  # states of a model whose weights are shown
 
 
 class Methods:
-    """The methods that all models share; each needs only those of `model.Model`."""
+    """The methods that all models share; each needs only the methods of `model.Model`."""
 
     @overload
     def __call__(self, strings: str | tuple[int, ...] | tuple[str, ...]) -> float: ...  # type: ignore[overload-overlap]
@@ -55,7 +55,7 @@ class Methods:
         """Return the probability of each symbol that can follow a prefix, and of the end of the
         string under the name "end".
 
-        These are the model's |scores|, divided by their sum; all are 0 if all scores are.
+        These are the model's |scores|, divided by their sum; all are 0 if all scores are 0.
 
         >>> from nlwfa_core import WFA, Alphabet
         >>> WFA([1], [[[0.25]], [[0.25]]], [0.5], Alphabet(("a", "b"))).next("ab")
@@ -68,8 +68,8 @@ class Methods:
         alphabet = alphabet_of(model) or Alphabet.numbered(model.num_symbols)
         if END in alphabet.symbols:
             raise RecipeError(
-                f"the alphabet has a symbol {END!r}, and next() calls the end of a string "
-                f"{END!r} too; rename the symbol, or use next_scores"
+                f"the alphabet has a symbol {END!r}, which is next()'s name for the end of a "
+                "string; rename the symbol, or use next_scores"
             )
         trie = Trie.of(Words.of([as_word(prefix, alphabet)]), model.num_symbols)
         shares = next_distributions(scaled_next_scores(model, trie)[0][trie.ends])[0]
@@ -79,8 +79,8 @@ class Methods:
         """Draw strings, symbol by symbol, from the model's normalised |scores|. The same seed draws
         the same strings.
 
-        `sampling.draw` does the same and returns more: chances, how many strings were given up, and
-        how negative the scores are.
+        `sampling.draw` does the same and returns more: chances, the number of strings that were
+        given up, and the share of negative scores.
 
         >>> from nlwfa_core import WFA, Alphabet
         >>> WFA([1], [[[0.5]]], [0.5], Alphabet(("a",))).sample(3000).num_strings

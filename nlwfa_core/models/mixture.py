@@ -1,14 +1,14 @@
-"""Combine models, with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
+"""Combine models with weights w_m that are not negative and sum to 1, chosen by hand or by EM.
 
 Mixed by string, the models give f(x) = Σ_m w_m f_m(x). Such a mixture of WFAs is a WFA, their
-direct sum: states and transitions are placed side by side, and the initial weights are shared out.
-A mixture of other models is a `Mixture`, which computes all of them. After a prefix u, the score of
-a next symbol σ is Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely has little influence;
-after a long prefix, often a single model decides.
+direct sum: states and transitions are placed side by side, and each model's initial weights are
+multiplied by w_m. A mixture of other models is a `Mixture`, which evaluates all of them. After a
+prefix u, the score of a next symbol σ is Σ_m w_m f_m(uσΣ*), so a model under which u is unlikely
+has little influence; after a long prefix, often a single model decides.
 
 Mixed by symbol, they give p(σ | u) = Σ_m w_m p_m(σ | u): each model has the same influence after
 every prefix. This is how language models are usually interpolated (Jelinek and Mercer 1980). It
-predicts next symbols better, but it is not an automaton, even if all models are.
+predicts next symbols better, but it is not an automaton, even if all models are automata.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Mixture(Methods):
     ----------
     models : tuple of Model
     shares : array, shape (num_models,)
-        The weights w_m: not negative, with the sum 1.
+        The weights w_m, which are not negative and sum to 1.
     alphabet : Alphabet or None
         The alphabet of all models; None if symbols are known only by their numbers.
     level : str
@@ -72,8 +72,8 @@ class Mixture(Methods):
     Raises
     ------
     RecipeError
-        If there are no models, they have different symbols, or there is not one share for each; if
-        the shares are negative or do not sum to 1; or if the level is not one of these.
+        If there are no models, if they have different symbols, if there is not one share for each,
+        if shares are negative or do not sum to 1, or if the level is unknown.
 
     Examples
     --------
@@ -287,8 +287,8 @@ def check_models(models: Sequence[Model]) -> tuple[Model, ...]:
 
 
 def check_shares(num_models: int, shares: FloatArray) -> None:
-    """Raise RecipeError unless there is at least one model, and one weight for each: not negative,
-    with the sum 1.
+    """Raise RecipeError unless there is at least one model, and one weight for each model, and the
+    weights are not negative and sum to 1.
     """
     if not num_models:
         raise RecipeError("a mixture needs at least one model; got none")
@@ -303,9 +303,9 @@ def check_shares(num_models: int, shares: FloatArray) -> None:
 
 
 def common_alphabet(models: Sequence[Model]) -> Alphabet | None:
-    """Return the alphabet of all models; None if none has one.
+    """Return the alphabet of all models; None if no model has an alphabet.
 
-    Raises RecipeError if two have different ones.
+    Raises RecipeError if two models have different alphabets.
     """
     alphabets = [alphabet for model in models if (alphabet := alphabet_of(model)) is not None]
     for model in models[1:]:
@@ -342,8 +342,8 @@ def mixture(
     models : sequence of Model
         Over the same symbols. A mixture of the same level among them is replaced by its own models.
     weights : sequence of float, optional
-        The w_m: not negative, with the sum 1. Without them, they are equal. A model with the weight
-        0 is left out.
+        The w_m, which are not negative and sum to 1; equal by default. A model with weight 0 is
+        left out.
     level : str
         What is averaged: "string" or "symbol".
 
@@ -355,8 +355,8 @@ def mixture(
     Raises
     ------
     RecipeError
-        If there are no models, their symbols differ, the weights are not possible, the level is
-        unknown, or the direct sum would be too large.
+        If there are no models, if their symbols differ, if the weights are not as above, if the
+        level is unknown, or if the direct sum would be too large.
     """
     models = check_models(models)
     check_one_of("level", level, LEVELS)
@@ -399,7 +399,7 @@ def _direct_sum(automata: Sequence[WFA], shares: FloatArray) -> WFA:
 def fit_mixture(
     models: Sequence[Model], validation: Sample, level: str = BY_STRING
 ) -> tuple[WFA | Mixture, FloatArray]:
-    """Combine models with the weights under which validation strings are likeliest.
+    """Combine models with the weights under which validation strings are most likely.
 
     The weights are found by EM. EM approaches the largest likelihood, because the logarithm of the
     likelihood is concave in the weights. It ends when an iteration changes no weight by 1e-9, or
@@ -412,7 +412,7 @@ def fit_mixture(
     models : sequence of Model
         Models of string probabilities over the same symbols.
     validation : Sample
-        Strings that the models did not learn from.
+        Strings from which the models did not learn.
     level : str
         What is averaged: "string" or "symbol".
 
@@ -421,7 +421,7 @@ def fit_mixture(
     model : WFA or Mixture
         See `mixture`.
     weights : array, shape (num_models,)
-        The weight of each model; 0 for those that are left out.
+        The weight of each model; 0 for models that are left out.
 
     Raises
     ------
@@ -467,8 +467,8 @@ def mixture_weights(logs: FloatArray, counts: IntArray) -> FloatArray:
     """Find the weights w, shape (num_models,), with the largest Σ_x count(x) log Σ_m w_m P_m(x), by
     EM from equal weights.
 
-    Words to which no model gives a positive probability are left out; there must be others. Weights
-    below SMALLEST_WEIGHT become 0.
+    Words to which no model gives a positive probability are left out; at least one other word is
+    needed. Weights below SMALLEST_WEIGHT become 0.
 
     >>> mixture_weights(np.log2([[0.9, 0.1], [0.1, 0.9]]), np.array([5, 5])).tolist()
     [0.5, 0.5]
@@ -514,8 +514,8 @@ def next_log2_probabilities(model: Model, words: Words) -> tuple[FloatArray, Flo
     −∞ for 0.
 
     Returns `next_logs` (num_events,): in an order that depends on the words alone; `next_counts`
-    counts how often each happens. `logs` (num_words,): the sum for each word and its end. If the
-    model is a distribution, it is log₂ f(x).
+    counts how often each event happens. `logs` (num_words,): the sum for each word and its end. If
+    the model is a distribution, it is log₂ f(x).
     """
     parts = list[FloatArray]()
     logs = np.empty(len(words))

@@ -1,8 +1,8 @@
 """Define the interface of all models of strings, and interfaces that only some models have.
 
 A model computes the weight f(x) of a string x, and for each prefix the scores of what comes next.
-It need not be a probability distribution, and a learned model rarely is one: scores may be
-negative, or not sum to 1. Only `next_distributions` turns scores into probabilities.
+It need not be a probability distribution, and a learned model rarely is: scores may be negative, or
+not sum to 1. Only `next_distributions` turns scores into probabilities.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class LogModel(Model, Protocol):
 @runtime_checkable
 class ScaledModel(Model, Protocol):
     """A model whose scores fall with the length of a prefix, so the scores of long prefixes need a
-    factor of their own.
+    separate factor.
     """
 
     def scaled_next_scores(self, trie: Trie) -> tuple[FloatArray, IntArray | None]:
         """Compute scores s of what follows each prefix, shape (num_nodes, num_symbols + 1), and
         exponents e, shape (num_nodes,).
 
-        The scores are s · 2ᵉ. The exponents are None if all are 0: then the scores are those of
+        The scores are s · 2ᵉ. The exponents are None if all are 0; the scores are then those of
         `next_scores`.
         """
 
@@ -119,7 +119,7 @@ class ChainModel(ABC):
 
 
 def model_of(value: Model | HasModel, name: str = "model") -> Model:
-    """Return a model as it is, or the model of a `Fit` or a `Result`.
+    """Return a model unchanged, or the model of a `Fit` or a `Result`.
 
     Raises TypeError for anything else.
     """
@@ -138,7 +138,7 @@ def model_of(value: Model | HasModel, name: str = "model") -> Model:
 def model_words(words: Words, alphabet: Alphabet | None) -> Words:
     """Renumber the symbols of words by a model's alphabet.
 
-    Raises TypeError unless they are Words.
+    Raises TypeError unless `words` is a Words.
     """
     check_type("words", words, Words)
     return words.in_alphabet(alphabet, MODELS_ALPHABET)
@@ -162,8 +162,8 @@ def scaled_next_scores(model: Model, trie: Trie) -> tuple[FloatArray, IntArray |
 
 
 def scaled_weights(model: Model, words: Words) -> tuple[FloatArray, IntArray]:
-    """Compute weights f(x) that may not fit into float64: numbers m and exponents e, both of shape
-    (num_words,), f(x) = m · 2ᵉ.
+    """Compute weights f(x) that may not fit in float64, as numbers m and exponents e, both of shape
+    (num_words,), with f(x) = m · 2ᵉ.
 
     e is 0 except for weights that would be below 2⁻¹⁰²² or above 2¹⁰²⁴.
 
@@ -191,9 +191,9 @@ def next_distributions(scores: FloatArray) -> FloatArray:
     """Turn the scores of what follows each prefix into probabilities, by dividing |scores| by their
     sum.
 
-    Both arrays have the shape (n, num_symbols + 1). A row whose scores are all 0 stays 0, so it
-    gives no probability to anything. A row with a score that is not finite becomes nan. Scores of a
-    learned model can be negative, so their magnitudes are taken.
+    Both arrays have the shape (n, num_symbols + 1). A row whose scores are all 0 stays 0. A row
+    with a score that is not finite becomes nan. Scores of a learned model can be negative, so their
+    absolute values are used.
 
     >>> next_distributions(np.array([[0.5, -0.25, 0.25], [0.0, 0.0, 0.0], [1.0, 0.0, np.inf]]))
     array([[0.5 , 0.25, 0.25],

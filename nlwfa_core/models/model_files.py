@@ -1,9 +1,10 @@
 """Save and load models: arrays as safetensors, everything else as JSON. Nothing is ever unpickled.
 
 A model's folder holds `model.safetensors` and `model.json`. The JSON names the SHA-256 of the other
-file, so the parts of two models are never read as one. A model is replaced by a single rename, that
-of the JSON: the new arrays are written to another file before this rename, and get their final name
-after it. Whenever the process is killed, the folder holds the old model or the new one.
+file, so the parts of two models are never read as one model. A model is replaced by a single
+rename, that of the JSON. The new arrays are written to another file before this rename, and get
+their final name after it. Even if the process is killed, the folder holds the old model or the new
+model.
 """
 
 from __future__ import annotations
@@ -103,11 +104,11 @@ def save(
     model : WFA, NLWFA, RecurrentModel, NGram or Mixture
         A model, or an object that holds one, such as a `Fit`.
     path : Path or str
-        The folder. It gets the files `model.json` and `model.safetensors`, which replace those of
-        any model in it.
+        The folder for the files `model.json` and `model.safetensors`, which replace those of any
+        model in it.
     info : mapping, optional
         Values that JSON can hold, such as parts of the recipe, the training file and messages;
-        `load_info` reads them. They are for people; only a note on test strings that are training
+        `load_info` reads them. They are for people. Only a note on test strings that are training
         strings is computed from them (`experiment.notes.key_notes`).
     alphabet : Alphabet, optional
         The symbols of a model that has no alphabet. By default they are "0" … "n − 1".
@@ -146,9 +147,10 @@ def save(
                 f"{array[~np.isfinite(array)][0]}"
             )
     limits.check_at_most(
-        "the size of model.safetensors in bytes",
+        "model.safetensors",
         sum(a.nbytes for a in arrays.values()) + 2**16,
         MAX_TENSOR_BYTES,
+        unit="bytes",
     )
     tensors = save_tensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     header = {
@@ -167,7 +169,7 @@ def save(
         raise RecipeError(
             f"a model's symbols and info must be valid JSON to be saved: {error}"
         ) from None
-    limits.check_at_most("the size of model.json in bytes", len(text), MAX_JSON_BYTES)
+    limits.check_at_most("model.json", len(text), MAX_JSON_BYTES, unit="bytes")
     _model_of(from_json(text), arrays, directory)
     _replace_files(directory, text, tensors, sync)
 

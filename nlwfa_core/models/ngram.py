@@ -1,4 +1,4 @@
-"""Define the uniform model and n-grams, the baselines of every score table and curve."""
+"""Define the uniform model and n-grams, the baselines in every score table and curve."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ class NGram(ChainModel, Methods):
       number of distinct symbols that follow h.
     - "kneser-ney" (modified; Chen and Goodman 1999, §3): n(h a) = c(h a) − D, and r(h) is the sum
       of the discounts D over the symbols that follow h. D depends on the length of h, and on
-      whether c(h a) is 1, 2 or larger. For a history that can be longer, c(h a) counts the
-      different symbols after which h a occurs, not its occurrences.
+      whether c(h a) is 1, 2 or larger. For a history that can be longer, c(h a) is the number of
+      different symbols after which h a occurs, not of its occurrences.
 
     >>> bigram = NGram.fit(["ab", "ab", "b"], order=2)
     >>> {symbol: round(probability, 3) for symbol, probability in bigram.next("a").items()}
@@ -105,7 +105,7 @@ class NGram(ChainModel, Methods):
     Raises
     ------
     RecipeError
-        If the smoothing is not one of these, or the alphabet has another number of symbols.
+        If the smoothing is unknown, or the alphabet has a different number of symbols.
     """
 
     order: int
@@ -216,9 +216,9 @@ class NGram(ChainModel, Methods):
         Parameters
         ----------
         windows : array, shape (num_windows, order)
-            Symbols, and ends of strings, with the order − 1 symbols before them, the oldest one
-            first. `num_symbols` is the end of a string in the last column, and the beginning in the
-            others. What would be before the beginning is −1.
+            Symbols, and ends of strings, with the order − 1 symbols before them, the oldest first.
+            `num_symbols` is the end of a string in the last column, and the beginning in the
+            others. Positions before the beginning are −1.
         totals : array, shape (num_windows,)
             How often each window occurs.
         num_symbols : int
@@ -228,7 +228,7 @@ class NGram(ChainModel, Methods):
         Raises
         ------
         RecipeError
-            If there are no windows, or one can't be part of a string over these symbols.
+            If there are no windows, or a window can't be part of a string over these symbols.
         """
         _check_windows(windows, totals, num_symbols)
         histories = Trie.of(

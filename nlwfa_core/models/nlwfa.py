@@ -1,8 +1,7 @@
 """Nonlinear weighted finite automata: f(x₁…x_t) = G_λ(G_{x_t}(… G_{x₁}(α₀))) (Li, Rabusseau, Precup
 2018, §3.1).
 
-Networks are learned with torch and evaluated with numpy alone, so looking at a model never
-imports torch.
+Networks are trained with torch, but evaluated with numpy alone, without importing torch.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ class NLWFA(Methods):
         α₀.
     transitions : tuple of arrays, shapes (num_maps, width_i, width_{i+1})
         The layers of the maps G_σ, of widths num_states → … → num_states. θ is applied to the
-        output of every layer, the last one included. There is one map per symbol, and one more for
-        the end of the string if the reading has an end map.
+        output of every layer, including the last. There is one map per symbol, and another for the
+        end of the string if the reading has an end map.
     decoder : tuple of arrays, shapes (width_i, width_{i+1})
         The hidden layers of the decoder φ'. θ is applied to the output of each. The first layer
         takes a state.
@@ -58,9 +57,9 @@ class NLWFA(Methods):
         per suffix of the basis. "string": first the λ-column of D, so G_λ(z) = decoder(z) ·
         output[:, 0]. The other columns give the weight of all strings that continue a prefix u with
         a suffix of the basis, Σ_{v ∈ S} f(uv). They are the sum of the columns of D or, if outputs
-        are squared, a matrix R with R Rᵀ = D Dᵀ. They stand in for the prefix conversion, which a
-        nonlinear model lacks. "boundary": only the λ-column. "conditional": one column per symbol,
-        and a last one for the end of the string.
+        are squared, a matrix R with R Rᵀ = D Dᵀ. They replace the prefix conversion, which is
+        impossible for a nonlinear model. "boundary": only the λ-column. "conditional": one column
+        per symbol, and a last one for the end of the string.
     nonlinear_transitions, nonlinear_termination : bool
         Whether θ is tanh in G_σ, and in φ'; otherwise it is the identity.
     reading : Reading
@@ -152,7 +151,7 @@ class NLWFA(Methods):
     def termination(self) -> FloatArray:
         """Return the λ-column of the last layer of φ', shape (decoder_width,).
 
-        Conditional readings have no such column.
+        Models with conditional readings have no such column.
         """
         return self.output[:, 0]
 
@@ -199,8 +198,8 @@ class NLWFA(Methods):
         also too large), divided by 2ᵉ.
 
         Biasless maps are linear near 0, tanh included: tanh x = x to all digits for |x| < 2⁻²⁷. So
-        a state of any size below that can be multiplied by a power of two before a step, and
-        divided by it afterwards.
+        a state of any smaller size can be multiplied by a power of two before a step, and divided
+        by it afterwards.
 
         Returns
         -------

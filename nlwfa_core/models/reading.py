@@ -1,14 +1,13 @@
 """Define how a network's outputs become weights of strings, and scores of the next symbol.
 
 From the state of a prefix u, a network over the rows of a Hankel matrix computes an approximation
-of u's row. What that row means for strings depends on what the matrix holds: frequencies of whole
-strings, frequencies of prefixes with a symbol for the end, or conditional probabilities. A
+of u's row. The meaning of that row for strings depends on what the matrix holds: frequencies of
+whole strings, frequencies of prefixes with a symbol for the end, or conditional probabilities. A
 `Reading` computes weights and scores from outputs accordingly, and describes them in LaTeX and in
-words. A new reading needs a class here, an entry in `READINGS`, and the case in `reading_for` in
-which it applies.
+words. A new reading needs a class here, an entry in `READINGS`, and a case in `reading_for`.
 
 Arrays are numpy arrays (in `nlwfa.NLWFA`) or torch tensors (in likelihood refinement). A reading
-uses only operations that both have.
+uses only operations that both support.
 """
 
 from __future__ import annotations
@@ -176,7 +175,7 @@ class Reading(ABC):
 
         `last` (decoder_width, num_suffixes): the layer that maps the last hidden layer to a row of
         the matrix. `suffixes`: the matrix's suffixes. Symbol number num_symbols is ⊣, and the next
-        one is ⊢. `num_symbols`: the number of symbols, not counting boundary symbols. `bounded`:
+        is ⊢. `num_symbols`: the number of symbols, not counting boundary symbols. `bounded`:
         whether the matrix counts strings with boundary symbols.
 
         Returns an array of shape (decoder_width, num_outputs).
@@ -202,7 +201,7 @@ class Reading(ABC):
 
     def path(self, word: Word, num_symbols: int) -> Word:
         """List the symbols whose maps are applied to compute a word's weight, for readings in which
-        it is not a product of scores.
+        the weight is not a product of scores.
         """
         return (*word, num_symbols) if self.has_end_map else word
 
@@ -243,9 +242,7 @@ class BoundaryReading(Reading):
     """
 
     name = "boundary"
-    sentence = (
-        "outputs are prefix probabilities; the end of a string is a symbol with a map of its own"
-    )
+    sentence = "outputs are prefix probabilities; the end of a string is a symbol with its own map"
     has_end_map = True
 
     def accepts(self, num_outputs: int, num_symbols: int) -> bool:

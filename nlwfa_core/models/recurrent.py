@@ -76,10 +76,10 @@ class RecurrentModel(ChainModel, Methods):
 
     @cached_property
     def initial(self) -> FloatArray:
-        """Return the state of λ, shape (state_size,), which is the state reached from zeros by
-        reading the beginning of a string.
+        """Return the state of λ, shape (state_size,): the state after reading the beginning of a
+        string, starting from zeros.
 
-        It holds h and, for an LSTM, the cell state after it.
+        It consists of h followed, for an LSTM, by the cell state.
         """
         zeros = np.zeros((1, self.num_states * (1 if self.kind == "GRU" else 2)))
         state: FloatArray = self.transition(zeros, self.num_symbols)[0]

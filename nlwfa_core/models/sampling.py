@@ -1,5 +1,5 @@
-"""Draw strings from any model by its next-symbol scores, and measure how far the scores are from
-probabilities.
+"""Draw strings from any model according to its next-symbol scores, and measure how far the scores
+are from probabilities.
 
 `sources.random_automata.sample_words` draws from probabilistic automata only. The functions here
 also accept learned models, whose scores may be negative: they draw strings symbol by symbol from
@@ -28,7 +28,7 @@ ROUNDING = 1e-12
 class Drawn:
     """Strings drawn from a model: the distinct strings, most frequent first.
 
-    Of equally frequent strings, shorter ones come first, and strings of the same length are in
+    Of equally frequent strings, shorter strings come first, and strings of the same length are in
     alphabetical order.
     """
 
@@ -67,8 +67,8 @@ def next_shares(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     `scores` (n, num_symbols + 1).
 
     Returns `shares` (n, num_symbols + 1): |scores| divided by their sum. A row is 0 if all of its
-    scores are 0, or one of them is not finite. `negative` (n,): the share of negative scores in the
-    sum of |scores| of each row.
+    scores are 0, or if any is not finite. `negative` (n,): the share of negative scores in the sum
+    of |scores| of each row.
     """
     shares = next_distributions(scores)
     shares[~np.isfinite(shares).all(axis=1)] = 0.0
@@ -80,7 +80,7 @@ def draw(model: Model | HasModel, num_strings: int, seed: int, max_length: int =
     """Draw strings symbol by symbol; the same seed draws the same strings.
 
     The time is proportional to the sum of the squared lengths, because the model computes the
-    scores of each prefix from λ on.
+    scores of each prefix starting from λ.
 
     >>> from nlwfa_core import WFA
     >>> drawn = draw(WFA([1], [[[0.5]]], [0.5]), 5, seed=0)

@@ -1,11 +1,11 @@
-"""The span of an automaton's states, with bounds of rounding errors, and the automaton that is
-projected onto it.
+"""The span of an automaton's states, with bounds on rounding errors, and the projection of the
+automaton onto it.
 
 A state that lies in the span of others, except for rounding errors, must not count as a new
-direction; a small true direction must. So every number carries a bound of its error (a running
+direction; a small true direction must. So every number carries a bound on its error (a running
 error analysis; Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, §3.3), and counts as
-zero by the rule of `rounding`. That is also decided entry by entry: noise in an entry that should
-be 0 would otherwise lead to states that no string reaches.
+zero by the rule of `rounding`. The rule is also applied entry by entry, because noise in an entry
+that should be 0 would lead to states that no string reaches.
 
 Sources: Schützenberger 1961; Tzeng 1992.
 """
@@ -26,7 +26,7 @@ LARGEST_BOUND = 2.0**100
 
 
 class Bounded(NamedTuple):
-    """Numbers, bounds of their errors, and the sizes of the products whose sums they are; three
+    """Numbers, bounds on their errors, and the sizes of the products whose sums they are, as three
     arrays of one shape.
     """
 
@@ -50,9 +50,9 @@ class Bounded(NamedTuple):
 
     @property
     def without_noise(self) -> Bounded:
-        """Set to 0 what the rounding of products of these sizes may have left.
+        """Set to 0 the numbers that may be only rounding errors of products of these sizes.
 
-        Otherwise, it would look like a true number in the next product.
+        Otherwise, they would look like true numbers in the next product.
         """
         noise = np.abs(self.values) <= error_of_sums(self.values) * self.sizes
         return self._replace(values=np.where(noise, 0.0, self.values))
@@ -144,7 +144,7 @@ class Span:
 
 
 def reachable_span(maps: Maps) -> Span:
-    """Span α₀ and all states α₀ᵀ A_u to which it leads.
+    """Compute the span of α₀ and all states α₀ᵀ A_u to which it leads.
 
     >>> A = np.array([[[0.0, 0.5, 0], [0, 0, 0], [0, 0, 1]]])
     >>> reachable_span(Maps.exact(np.array([1.0, 0, 0]), A, np.ones(3))).rows.tolist()
@@ -196,11 +196,11 @@ def smallest(initial: FloatArray, transitions: FloatArray, termination: FloatArr
 def balance(
     initial: FloatArray, transitions: FloatArray, termination: FloatArray
 ) -> tuple[Maps, FloatArray]:
-    """Multiply each state by a power of two, so states are of comparable size. Neither the digits
+    """Multiply each state by a power of two to make states comparable in size. Neither the digits
     nor the function change.
 
-    States in very different units would hide directions that are small in all units but one
-    (Parlett and Reinsch 1969).
+    If states had very different units, directions that are small in all units but one would be
+    hidden (Parlett and Reinsch 1969).
 
     >>> maps, scale = balance(
     ...     np.array([2.0**-20, 1.0]), np.array([np.diag([0.5, 0.5])]), np.array([2.0**20, 1.0])
@@ -228,7 +228,7 @@ def balance(
 
 
 def onto_reachable(maps: Maps) -> tuple[Maps, FloatArray]:
-    """Project an automaton onto the span of its states, which leaves its function the same; return
+    """Project an automaton onto the span of its states, which does not change its function. Return
     the result, and the rows of the span.
     """
     span = reachable_span(maps)

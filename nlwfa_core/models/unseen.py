@@ -1,8 +1,8 @@
-"""Extend a model to symbols that it does not know: strings with such a symbol have the weight 0,
-and what follows it has the score 0.
+"""Extend a model to symbols that it does not know: strings with such a symbol have weight 0, and
+everything after it has score 0.
 
-So one rare symbol in a test file does not prevent scoring. `extended` returns the model itself if
-there is no such symbol, or if its alphabet has a symbol that stands for all others.
+A rare symbol in a test file therefore does not prevent scoring. `extended` returns the model itself
+if there is no such symbol, or if the model's alphabet has a symbol that stands for all others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class WithUnseen:
-    """A model over more symbols than it knows."""
+    """A model extended to symbols that it does not know."""
 
     model: Model
     alphabet: Alphabet  # the symbols of the model with their numbers, then the others
@@ -76,8 +76,8 @@ class WithUnseen:
 
 
 def extended(model: Model, alphabet: Alphabet) -> Model:
-    """Return a model over its own symbols and those of an alphabet; the model itself if it knows
-    them all, has a symbol for the unknown, or has no alphabet.
+    """Return a model over its own symbols and those of an alphabet. It is the model itself if it
+    knows them all, has a symbol for the unknown, or has no alphabet.
 
     >>> from nlwfa_core import WFA, Words
     >>> half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
@@ -99,7 +99,7 @@ def has_known_symbols(words: Words, num_symbols: int) -> Mask:
 
 
 def has_any_of(words: Words, numbers: Sequence[int]) -> Mask:
-    """Return for each word whether it has any of some symbols, shape (num_words,)."""
+    """Return for each word whether it contains any of the given symbols, shape (num_words,)."""
     return _have_any(words, np.isin(words.symbols, numbers))
 
 
@@ -127,8 +127,8 @@ def check_some_known(words: Words, alphabet: Alphabet) -> None:
     """Raise RecipeError if words seem to belong to another model: if every word, except λ, has a
     symbol that is not in `alphabet`, whose symbols are the numbers below its length.
 
-    With a symbol for the unknown, words may have other symbols; then it is an error if they have no
-    symbol of the alphabet at all.
+    With a symbol for the unknown, words may have other symbols, but not only others: at least one
+    symbol must be in the alphabet.
     """
     if alphabet.unknown is not None:
         if len(words.symbols) and (words.symbols >= len(alphabet)).all():

@@ -44,7 +44,7 @@ LARGEST_ENTRY = 2.0**64
 class WFA(Methods):
     """A weighted finite automaton.
 
-    Its numbers can be passed as sequences or arrays of any numbers that float64 represents exactly.
+    Its values can be passed as sequences or arrays of any numbers that float64 represents exactly.
 
     Attributes
     ----------
@@ -182,8 +182,8 @@ class WFA(Methods):
         """f(x) of each word, shape (num_words,); exactly 0 where only rounding error is left.
         Common prefixes are computed once.
 
-        A weight below 1e-308 is also 0, and one above 1e308 is ±∞; `log2_weights` returns their
-        sizes.
+        A weight of size below 1e-308 is also 0, and a weight of size above 1e308 is ±∞;
+        `log2_weights` returns their sizes.
 
         Raises RecipeError if a word has a symbol that the model does not have.
         """
@@ -204,7 +204,7 @@ class WFA(Methods):
     def log2_weights(self, words: Words) -> FloatArray:
         """log₂ |f(x)|, shape (num_words,); −∞ for 0.
 
-        It is finite even for long strings, whose weights may not fit into float64.
+        It is finite even for long strings, whose weights may not fit in float64.
 
         Raises RecipeError if a word has a symbol that the model does not have.
         """
@@ -342,7 +342,7 @@ class WFA(Methods):
 
         If it would be 1 or more only because of states whose contributions cancel, it is that of
         the smallest automaton of the same function (see `algebra.minimise`; automata that are too
-        large for this are taken as they are). Then, if it is 1 or more, the sum of f over all
+        large for this are used unchanged). If it is then still 1 or more, the sum of f over all
         strings diverges. It is ∞ if A itself overflows, at least 1 if I − A is singular, and 0 if
         there are no useful states.
         """
@@ -364,8 +364,8 @@ class WFA(Methods):
 
     @cached_property
     def prefix_termination_error(self) -> FloatArray:
-        """Compute a bound of the error of `prefix_termination`, shape (num_states,); ∞ where I − A
-        is singular.
+        """Compute a bound on the error of `prefix_termination`, shape (num_states,); ∞ if I − A is
+        singular.
 
         A solution x of Mx = b has an error of at most |M⁻¹| (γ |M| |x| + γ |b|), up to higher
         orders of γ (Higham 2002, §7.2).
@@ -416,8 +416,8 @@ class WFA(Methods):
 
     @check_types
     def in_alphabet(self, alphabet: Alphabet) -> WFA:
-        """Return this automaton with its symbols numbered as in an alphabet. Without an alphabet of
-        its own, it gets this one.
+        """Return this automaton with its symbols numbered as in `alphabet`. An automaton without
+        an alphabet gets `alphabet`.
 
         Raises RecipeError if the two have different symbols.
         """

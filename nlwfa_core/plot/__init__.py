@@ -3,16 +3,16 @@ draws on them and returns them.
 
 New Axes are as wide as a column of a two-column page (`WIDTH`), in the small type of captions
 (`STYLE`). `save` writes a figure at a size in inches: as PDF with TrueType fonts (type 42), which
-publishers ask for, or as SVG, PGF or PNG. Any other setting is that of Matplotlib.
+publishers ask for, or as SVG, PGF or PNG. All other settings are Matplotlib's.
 
 The functions draw what the lab's pages draw, with the same colours: a Hankel matrix, its singular
 values, the losses of training, the states of prefixes, the paths of strings through the states, an
-automaton's graph, the weights of ever deeper strings, and scores with their intervals over seeds.
-Needs the extra [plot].
+automaton's graph, the weights of deeper and deeper strings, and scores with their intervals over
+seeds. Needs the extra [plot].
 
 New Axes are those of pyplot, so notebooks show them. A server's threads call `render` instead,
-which makes no figure of pyplot. Matplotlib's settings belong to the whole process, so a lock lets
-only one thread at a time draw in `STYLE`.
+which does not use pyplot. Matplotlib's settings belong to the whole process, so a lock lets only
+one thread at a time draw in `STYLE`.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def render(
     width, height : float
         The size in inches.
     title : str
-        What screen readers call the figure: the title in an SVG, PDF or PNG file.
+        The name of the figure for screen readers: the title in an SVG, PDF or PNG file.
 
     Returns
     -------
@@ -288,9 +288,9 @@ def _write(figure: Figure, target: Path | BytesIO, suffix: str, title: str = "")
 def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bool = True) -> Axes:
     """Draw a Hankel matrix as an image: rows are prefixes, columns are suffixes.
 
-    Positive entries are blue and 0 is white; if some are negative, those are red. Up to `MAX_NAMES`
-    rows or columns have names. In a matrix of more than `MAX_CELLS` rows or columns, a cell shows
-    the largest of the entries that it covers.
+    Positive entries are blue, negative ones red, and 0 is white. Up to `MAX_NAMES` rows or columns
+    have names. In a matrix of more than `MAX_CELLS` rows or columns, a cell shows the largest of
+    the entries that it covers.
 
     >>> from nlwfa_core import estimate_hankel, select_basis
     >>> strings = ["ab", "ab", "b", "abb"]
@@ -301,7 +301,7 @@ def hankel(matrix: HankelMatrix | FloatArray, ax: Axes | None = None, *, log: bo
     Parameters
     ----------
     matrix : HankelMatrix, or array of shape (num_prefixes, num_suffixes)
-        Of a HankelMatrix, the block H_λ.
+        For a HankelMatrix, its block H_λ is drawn.
     ax : Axes, optional
     log : bool
         Whether colours are on a logarithmic scale.
@@ -410,7 +410,7 @@ def singular_values(
     rank : int, optional
         A model's number of states: the values that it leaves out are grey.
     number : int
-        How many values to draw at most. Values that are 0 up to rounding are left out.
+        The largest number of values to draw. Values that are 0 up to rounding are left out.
 
     Raises
     ------
@@ -528,7 +528,7 @@ def states(
     ----------
     model : WFA, NLWFA or RecurrentModel
     prefixes : HankelMatrix or strings
-        Of a HankelMatrix, its prefixes.
+        For a HankelMatrix, its prefixes are used.
     ax : Axes, optional
     colour : str
         One of "last symbol", "length", "next symbol", "entropy" (see
@@ -596,7 +596,7 @@ def trajectories(
         At least one; a few are enough, because each has its own line in the legend.
     ax : Axes, optional
     prefixes : HankelMatrix or strings, optional
-        Drawn in grey behind the lines. Their states, and not the strings' own, then decide the
+        Drawn in grey behind the lines. Their states, not those of the strings, then determine the
         principal components.
     unit_length : bool
         As in `states`.
@@ -642,8 +642,8 @@ def automaton(wfa: WFA, ax: Axes | None = None, *, smallest: float = 0.0) -> Axe
     for each pair of states.
 
     An arrow's label has its symbols and weights; below a state are its weights in α₀ and α∞. An
-    arrow is orange if a weight of it is negative. The graph is that of the States page, and depends
-    on the basis in which the model is written.
+    arrow is orange if one of its weights is negative. The graph is that of the States page, and
+    depends on the basis in which the model is written.
 
     >>> from nlwfa_core import Alphabet
     >>> coin = WFA([1, 0], [[[0.5, 0.25], [0, 0.5]]], [0.25, 0.5], Alphabet(("a",)))
@@ -723,10 +723,10 @@ def weights(
     truth: Iterable[float] | None = None,
     truth_label: str = "truth",
 ) -> Axes:
-    """Draw the weights that models give to some strings, such as ever deeper ones, on a logarithmic
-    axis: a line for each model, and a wide grey one for the truth.
+    """Draw the weights that models give to some strings, such as deeper and deeper ones, on a
+    logarithmic axis: a line for each model, and a wide grey one for the truth.
 
-    A weight of 0 is a × at the end of the axis where weights are small, and a negative one an empty
+    A weight of 0 is drawn as × at the small end of the axis, and a negative weight as an empty
     circle at its absolute value. Long labels stand one below the other, to the left of the weights,
     and are shortened in the middle; short ones stand below the weights.
 
@@ -739,10 +739,10 @@ def weights(
     models : mapping
         Name of a model -> the weight of each string. Models have their own colours and markers.
     labels : sequence of str
-        What stands at each string's weights.
+        The label of each string.
     ax : Axes, optional
     truth : iterable of float, optional
-        The true weights, or what weights are compared with.
+        The true weights, or others to compare with.
     truth_label : str
 
     Raises
@@ -842,7 +842,7 @@ def curves(
     log_x, log_y : bool
         Whether the axes are logarithmic.
     confidence : float
-        Of the intervals over seeds.
+        The confidence of the intervals over seeds.
 
     Raises
     ------

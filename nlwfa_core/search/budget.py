@@ -38,7 +38,7 @@ class Budget:
     Raises
     ------
     RecipeError
-        If a number is not possible.
+        If a value is out of range.
     """
 
     minutes: float = MINUTES

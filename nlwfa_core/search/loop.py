@@ -111,7 +111,7 @@ def search(
         Called with a sentence whenever there is a new best model.
     other_models : collection of str
         The models other than automata that the result may contain: "n-gram", "LSTM". With any of
-        them, a mixture may also be one of next symbols, which is not an automaton.
+        them, a mixture may also average next-symbol probabilities; it is then not an automaton.
     for_ranking : bool
         Whether the model is to rank next symbols after a prefix. If so, the final choice is by
         NDCG5.

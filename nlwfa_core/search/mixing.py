@@ -112,7 +112,7 @@ class Mixing:
 
     def by_string(self, usable: Sequence[Candidate]) -> tuple[list[Candidate], FloatArray, float]:
         """Choose a mixture: for each limit on a component's states, add the model that helps most,
-        as long as there is one that helps and fits.
+        as long as one helps and fits.
         """
         best = usable[0]
         chosen = [best]

@@ -41,9 +41,9 @@ class RankSelection:
     metric : str
     scores : tuple of (rank, Scores)
         Each rank with its scores on the validation strings, in the order in which the ranks were
-        passed; empty if AIC or BIC chose.
+        passed; empty if AIC or BIC was used.
     criteria : tuple of (rank, InformationCriteria)
-        The same with AIC and BIC, if one of them chose.
+        The same with AIC and BIC, if one of them was used.
     notes : tuple of str
         Sentences for the user about the basis, and about learning with each rank.
     """

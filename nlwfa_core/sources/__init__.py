@@ -2,21 +2,21 @@
 
 - `names`: the names of all sources and file formats. `registry`: the generators of the sources that
   draw strings.
-- `dyck`: well-bracketed strings, which no finite automaton computes, with exact probabilities.
+- `dyck`: well-bracketed strings with their exact probabilities, which no finite automaton computes.
 - `tomita`: seven small regular languages, each with a distribution.
 - `random_automata`: random automata, their squares, and exact sampling from any automaton.
-- `reading`: what a user may choose about a file, such as its format, encoding, separator and
+- `reading`: a user's choices for reading a file, such as its format, encoding, separator and
   columns.
-- `recognition`: recognises what a file contains from its first lines, such as its kind, the columns
-  of a table, of a log or of annotated text, or lines of JSON.
+- `recognition`: recognises from its first lines what a file contains: its kind, the columns of a
+  table, a log or annotated text, or lines of JSON.
 - `other_files`: recognises files from other fields, to avoid reading them as strings of words.
-- `other_formats`: reads some of these: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
+- `other_formats`: reads some of these files: logs of events, CoNLL, FASTA, FASTQ, SPMF, `uniq -c`,
   Abbadingo.
-- `letters`: reports what is not visible in symbols, such as letters in two forms, zero-width
-  characters, and other signs for the empty word.
+- `letters`: reports differences between symbols that are not visible, such as letters in two forms
+  and zero-width characters, and other signs for the empty word.
 - `string_files`: reads strings from the bytes of a file, in any format.
 - `labels`: splits a table with a column of labels into one file of strings for each label.
-- `preview`: shows the beginning of a file, and the choices for reading it.
+- `preview`: shows the beginning of a file and the choices for reading it.
 - `value_files`: reads tables of strings and values, and Abbadingo files.
 - `pautomac`: reads and writes solutions and models of the PAutomaC competition.
 - `exchange`: reads automata from OpenFst's text format and from JSON.

@@ -1,33 +1,33 @@
-"""Count, piece by piece, the strings of files that do not fit in memory; the counts of several
-files can be added up.
+"""Count the strings of files that do not fit in memory, piece by piece. The counts of several files
+can be added up.
 
-Only the distinct strings are kept in memory. If even these are too many, rare ones are dropped, and
+Only the distinct strings are kept in memory. If these are too many, rare strings are dropped, and
 `Counts` states how many were dropped and by how much a count can be too low. As in lossy counting
 (Manku, Motwani 2002), each string in memory has a count, and a bound on how often it occurred
 before it was counted. Which strings are dropped, and when, follows Misra and Gries (1982); counts
 made by this rule can be merged (Agarwal et al. 2012). Below, a string in memory is *held*, and a
 *cut* is the dropping of rare strings.
 
-**The bound.** Let t(x) be how often x was read, N = Σ t(x), s(x) = `seen` and m(x) = `missed` of a
-string that is held, and E = `most_missed`; a string that is not held has s = 0 and m = E. Then, at
-any time:
+**The bound.** Let t(x) be how often x was read and N = Σ t(x). Let s(x) = `seen` and m(x) =
+`missed` for a string that is held, and E = `most_missed`; a string that is not held has s = 0 and m
+= E. Then, at any time:
 
 1. s(x) ≤ t(x) ≤ s(x) + m(x) and m(x) ≤ E. So a count, and with it the entry H[u, v] of the
    statistic `string` for uv = x, is too low by at most E. It is exact if m(x) = 0, which holds for
-   every string that came early and was never dropped.
+   every string that was held before the first cut and never dropped.
 2. The count of a prefix, a suffix or any other set of strings is too low by at most D = N − Σ s(x):
-   D strings were dropped in all.
-3. (k + 1) E ≤ N, if every cut kept k strings or more: a string that was read more than N / (k + 1)
-   times is held.
+   D is the number of dropped strings.
+3. (k + 1) E ≤ N, if every cut kept k strings or more. So a string that was read more than N / (k +
+   1) times is held.
 
 Proof. Call e(x) = s(x) + m(x) − E the excess; it is 0 if x is not held. Reading x adds 1 to s(x),
-and (1) stays true: if x was not held, it is now, with s = 1 and m = E. A cut keeps the k strings of
-the largest excess and raises E by c, the largest excess that it drops: t(x) ≤ s(x) + m(x) ≤ E + c,
-the new E, for each x dropped; the others do not change. (2) holds because t(x) − s(x) is never
-negative, and sums to D. For (3), consider Σ e(x), which is never negative. Reading a string adds 1
-to it; a cut lowers each of the k + 1 largest excesses by c, so it removes at least (k + 1) c. Hence
-N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, so all three statements
-still hold.
+and (1) remains true: if x was not held, it is now held, with s = 1 and m = E. A cut keeps the k
+strings of the largest excess and raises E by c, the largest excess that it drops: t(x) ≤ s(x) +
+m(x) ≤ E + c, the new E, for each x dropped; the others do not change. (2) holds because t(x) − s(x)
+is never negative, and sums to D. For (3), consider Σ e(x), which is never negative. Reading a
+string adds 1 to it; a cut lowers each of the k + 1 largest excesses by c, so it removes at least (k
++ 1) c. Hence N − (k + 1) E ≥ Σ e(x) ≥ 0. Merging adds the s, m, E, N and e of both sides, so all
+three statements still hold.
 
 Frequencies, as shares of N, are never too high, and are too low by at most E / N (a string, an
 entry of H) or D / N (a prefix, a suffix). The frequencies of all held strings sum to 1 − D / N.
@@ -71,7 +71,7 @@ MAX_DISTINCT = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Holds how often each string of a file occurs, counted in limited memory: rare strings may be
+    """Holds how often each string of a file occurs, counted in limited memory. Rare strings may be
     missing, and counts may be too low.
     """
 
@@ -89,7 +89,7 @@ class Counts:
 
     @property
     def num_dropped(self) -> int:
-        """Return the number of strings that were read but are in no count."""
+        """Return the number of strings that were read but are not in the counts."""
         return self.num_strings - self.seen.total()
 
     @property
@@ -150,7 +150,7 @@ def count_strings(reads: Iterable[bytes], max_distinct: int = MAX_DISTINCT) -> C
         file.read(size), b"")`.
     max_distinct : int
         The largest number of distinct strings in memory. When there are more, half of them are
-        dropped at once, so dropping is rare.
+        dropped at once, so cuts are rare.
 
     Raises
     ------
@@ -182,7 +182,7 @@ class _Held:
         self._max_distinct = max_distinct
 
     def add(self, counts: Counter[bytes]) -> None:
-        """Add strings, each with how often it was read."""
+        """Add strings, each with the number of times that it was read."""
         num_held = len(self.seen)
         self.seen.update(counts)
         self.num_strings += counts.total()
@@ -207,13 +207,13 @@ class TextCounts:
     most_missed : int
         The most by which the count of a string can be too low.
     num_strings : int
-        The number of strings that were read, repeated ones included.
+        The number of strings that were read, including repeated strings.
     format : str
         The format of the file, one of FORMATS.
     detail : str
-        In which columns the strings were found, as the end of a sentence.
+        The columns in which the strings were found, as the end of a sentence.
     notes : tuple of str
-        What a user should know about the file, one sentence each.
+        Notes about the file for the user, one sentence each.
     """
 
     seen: Counter[bytes]
@@ -239,7 +239,7 @@ class TextCounts:
 
 def strings_csv(counts: Iterable[tuple[str, int]], in_tokens: bool) -> str:
     """Write strings and their counts as a table. Its first line states how strings are split into
-    symbols, because some of the strings alone may look as if they were split differently.
+    symbols, because this may not be clear from some of the strings alone.
 
     >>> print(strings_csv([("ab", 2), ("a,b", 1)], in_tokens=False), end="")
     characters,count
@@ -264,8 +264,8 @@ def count_text(
     ACGT,2
     GG,1
 
-    At most `max_distinct` distinct strings are kept in memory and, for a log of events, its cases
-    and two or three numbers for each event.
+    At most `max_distinct` distinct strings are kept in memory. For a log of events, its cases and
+    two or three numbers for each event are also kept.
 
     `reads`: the bytes of the file in order, divided at any positions. `reading`: how it is read.
 

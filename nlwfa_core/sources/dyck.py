@@ -1,11 +1,11 @@
 """Draw well-bracketed strings from S → SS | [S] | [], and compute their exact probabilities, which
-no finite automaton can compute.
+is impossible for a finite automaton.
 
-A string is a sequence of *blocks* `[…]`, and so is the inside of every block that is not empty.
-Each such sequence is a *level*. Levels are independent, and the number N of blocks in a level is
-the number of leaves of a tree grown by S → SS: P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, where Cat are
-the Catalan numbers and s is the probability of S → SS. So the next symbol depends only on the
-number of blocks closed at the present level. λ is not in the language.
+A string is a sequence of *blocks* `[…]`, and the inside of every block is empty or another such
+sequence. Each such sequence is a *level*. Levels are independent, and the number N of blocks in a
+level is the number of leaves of a tree grown by S → SS: P(N = n) = Cat(n − 1) sⁿ⁻¹ (1 − s)ⁿ, where
+Cat are the Catalan numbers and s is the probability of S → SS. So the next symbol depends only on
+the number of blocks closed at the current level. λ is not in the language.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ class Dyck(Methods):
 
     @property
     def nesting(self) -> float:
-        """Return the probability that a pair of brackets has something inside: wrap / (wrap +
-        leaf).
-        """
+        """Return the probability that a pair of brackets is not empty: wrap / (wrap + leaf)."""
         return self.wrap / (self.wrap + self.leaf)
 
     @property
@@ -100,9 +98,9 @@ class Dyck(Methods):
     def continue_probabilities(self, count: int) -> FloatArray:
         """Compute the probability that a level with n blocks gets another one, for n = 1 … count.
 
-        A block is a pair of brackets with everything inside it, and a level is a sequence of blocks
-        side by side. With N the number of blocks of a level, entry n − 1 is P(N > n | N ≥ n), shape
-        (count,).
+        A block is a pair of brackets with everything inside it, and a level is a sequence of
+        adjacent blocks. With N the number of blocks of a level, entry n − 1 is P(N > n | N ≥ n),
+        shape (count,).
 
         >>> Dyck().continue_probabilities(3).round(3).tolist()
         [0.2, 0.36, 0.431]
@@ -194,9 +192,9 @@ class Dyck(Methods):
         ------
         RecipeError
             If a number is out of range, or if a string gets longer than `max_length`. (Drawing
-            another string instead would change the distribution.) Only grammars with 2·split + wrap
-            near 1 come near the limit: with the default probabilities, the longest of 20,000
-            strings has about 200 symbols.
+            another string instead would change the distribution.) Only grammars for which 2·split +
+            wrap is near 1 come near the limit: with the default probabilities, the longest of
+            20,000 strings has about 200 symbols.
         """
         check_at_least("num_strings", num_strings, 1)
         limits.check_limit("num_strings", num_strings, "generated_strings")

@@ -1,9 +1,9 @@
 """Read automata that other programs wrote as text: OpenFst's text format with its tables of
 symbols, and our own JSON of weights.
 
-`export.automaton_formats` writes both; what it writes is read back as the same automaton (OpenFst's
-weights are logarithms, so their last digit may differ). PAutomaC's models are read in `pautomac`.
-Source: the OpenFst manual, https://www.openfst.org, *Quick tour*.
+`export.automaton_formats` writes both; these files are read back as the same automaton (OpenFst's
+weights are logarithms, so their last digit may differ). `pautomac` reads PAutomaC's models. Source:
+the OpenFst manual, https://www.openfst.org, *Quick tour*.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ EPSILON = 0  # the label of an arc without a symbol
 
 
 def automaton_format(data: bytes) -> str:
-    """Recognise an automaton by how its file begins: "json", "pautomac" or "jflap", and "" for
-    anything else.
+    """Recognise an automaton from the beginning of its file: "json", "pautomac" or "jflap", and ""
+    for anything else.
 
     >>> (
     ...     automaton_format(b'{"initial": [1]}'),
@@ -78,7 +78,7 @@ def read_weights_json(data: bytes | Path) -> WFA:
         except (ValueError, TypeError, OverflowError):
             raise FormatError(f"{name} must be lists of numbers, all of the same length") from None
         if not _holds_numbers(content[name]):
-            raise FormatError(f"{name} must hold numbers, and no text, true or false")
+            raise FormatError(f"{name} must hold numbers, not text, true or false")
         if not np.isfinite(array).all():
             raise FormatError(
                 f"{name} must hold finite numbers; got {array[~np.isfinite(array)][0]}"
@@ -141,8 +141,8 @@ def read_openfst(
 
     The weight of a string is the sum of the weights of its paths. Arcs with ε are eliminated: if E
     is their matrix, E* = (I − E)⁻¹ sums over all paths without a symbol, so α₀ᵀ = e₀ᵀ E* and A_σ =
-    B_σ E*, where B_σ has the arcs of σ and e₀ stands for the initial state. A state from which
-    nothing follows, such as the initial state that our own export adds, is left out.
+    B_σ E*, where B_σ has the arcs of σ and e₀ stands for the initial state. A state from which no
+    symbol or end follows, such as the initial state that our own export adds, is left out.
 
     >>> half = read_openfst(b"0 0 1 0.693147180559945\\n0 0.693147180559945\\n")  # −ln ½
     >>> round(half("0 0"), 6)
@@ -151,12 +151,12 @@ def read_openfst(
     `data`: a line `state state label [weight]` for each arc and `state [weight]` for each final
     state. The first line begins with the initial state. Arcs may also have two equal labels, as
     `fstprint` writes them by default. `symbols`: the name and number of each symbol, from
-    `read_symbol_table`. Without it, label n is the symbol number n − 1, as our export writes it.
+    `read_symbol_table`. Without it, label n is symbol number n − 1, as our export writes it.
     `semiring`: "log" if a number w stands for the weight e⁻ʷ, as in OpenFst's log semiring; "real"
-    if it stands for itself. An arc without a number has the weight 1. `labels`: whether arcs have
-    the symbols' "numbers" or, as from `fstprint --isymbols`, their "names".
+    if it is the weight. An arc without a number has the weight 1. `labels`: whether arcs have the
+    symbols' "numbers" or, as from `fstprint --isymbols`, their "names".
 
-    Raises FormatError if a line is malformed or a label unknown, an arc has two different labels,
+    Raises FormatError if a line is malformed, a label is unknown, an arc has two different labels,
     it is unclear whether numbers are labels or weights, or the automaton would be too large. Raises
     RecipeError if `labels` is "names" but there is no table, or the sum over paths of ε diverges.
     """

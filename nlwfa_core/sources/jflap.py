@@ -1,4 +1,4 @@
-"""Read finite automata of JFLAP, a program used in many courses, from .jff files of type "fa".
+"""Read finite automata of JFLAP from .jff files of type "fa".
 
 The weight of a string is the number of its accepting runs: 0 or 1 if the automaton is
 deterministic. `export.automaton_formats.jflap` writes such files.
@@ -58,7 +58,7 @@ def read_jflap(data: bytes | Path) -> WFA:
     states = {state.get("id", ""): state for state in machine.findall("state")}
     number = {name: place for place, name in enumerate(states)}
     if len(machine.findall("state")) > len(states) or not states:
-        raise FormatError("a JFLAP file must have states, each with an id of its own")
+        raise FormatError("a JFLAP file must have states, each with a different id")
     arrows = {
         (_end(arrow, "from", number), _symbol(arrow), _end(arrow, "to", number))
         for arrow in machine.findall("transition")
@@ -82,7 +82,7 @@ def read_jflap(data: bytes | Path) -> WFA:
 
 def is_deterministic(wfa: WFA) -> bool:
     """Return whether there is at most one initial state and, from each state, at most one
-    transition by each symbol.
+    transition for each symbol.
     """
     return bool(
         np.count_nonzero(wfa.initial) <= 1
@@ -101,8 +101,8 @@ def _symbol(arrow: ElementTree.Element) -> str:
     symbol = (arrow.findtext("read") or "").strip()
     if not symbol:
         raise FormatError(
-            "a transition must read a symbol; got one that reads nothing (λ): let JFLAP convert "
-            "the automaton to a deterministic one first"
+            "a transition must read a symbol; got one that reads nothing (λ): first let JFLAP "
+            "convert the automaton to a deterministic automaton"
         )
     if len(symbol.split()) > 1:
         raise FormatError(f"a symbol must be text without white space; got {quoted(symbol)}")

@@ -44,8 +44,8 @@ def read_labelled(
         The column of the labels: its name, or its number from 1.
     reading : Reading, optional
         Encoding, separator and header of the table, and the column of the strings (`text_column`);
-        its format is `csv`. This column need not be given if there are no more than two columns, or
-        if one of them is called `string`, `sequence` or similar.
+        its format is `csv`. The column of the strings need not be given if there are no more than
+        two columns, or if one of them is called `string`, `sequence` or similar.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Describe what is not visible in the symbols of a file: letters written in two ways, zero-width
-characters, signs for the empty word.
+"""Describe what a reader can't see in the symbols of a file: letters written in two ways,
+zero-width characters, signs for the empty word.
 
-None of these is an error, because any of them may be meant as a symbol. But symbols that look the
-same are different to a model, so the user gets a note.
+None of these is an error, because any of them may be meant as a symbol. But a model distinguishes
+symbols that look the same, so the user gets a note.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ OTHER_EMPTY_WORDS = (
 
 
 def symbol_notes(symbols: Sequence[str]) -> list[str]:
-    """Make notes on symbols that are not what they look like; none for most alphabets.
+    """Make notes on symbols that are not what they appear to be; none for most alphabets.
 
     >>> symbol_notes(["a", "b", "é"]), symbol_notes(["a", "λ"])
     ([], ["'λ' is a symbol of these strings. The empty string is written in the same way."])
     >>> symbol_notes(["cafe\\u0301", "caf\\u00e9"])
-    ["Symbols that look alike: 'cafe\\\\u0301' and 'caf\\\\xe9' write accents in two ways. Save the file in one of them (NFC)."]
+    ["Symbols that look alike: 'cafe\\\\u0301' and 'caf\\\\xe9' write accents in two ways. Save the file with composed letters (NFC)."]
     """  # noqa: E501
     if all(symbol.isascii() and symbol.isprintable() for symbol in symbols):
         return []
@@ -76,7 +76,7 @@ def _two_forms(symbols: Sequence[str]) -> list[str]:
             pair = f"{forms[form][:20]!a} and {symbol[:20]!a}"
             return [
                 f"Symbols that look alike: {pair} write accents in two ways. Save the file "
-                "in one of them (NFC)."
+                "with composed letters (NFC)."
             ]
         forms[form] = symbol
     accents = [symbol for symbol in symbols if len(symbol) == 1 and unicodedata.combining(symbol)]
@@ -130,7 +130,7 @@ def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool
 
     >>> words = Words.of([(1,), (0, 0), (1,)])
     >>> empty_word_notes([words], Alphabet(("a", "ε")), in_tokens=False)
-    ['ε alone on 2 lines is read as a symbol; the empty word is λ or nothing.']
+    ['ε alone on 2 lines is read as a symbol; the empty word is written as λ or as an empty line.']
 
     `in_tokens`: whether strings were split at white space; otherwise each character is a symbol.
     """
@@ -143,8 +143,8 @@ def empty_word_notes(parts: Sequence[Words], alphabet: Alphabet, in_tokens: bool
             if number:
                 what = "a symbol" if len(symbols) == 1 else "a string"
                 notes.append(
-                    f"{name} alone on {plural(number, 'line')} is read as {what}; the empty "
-                    "word is λ or nothing."
+                    f"{name} alone on {plural(number, 'line')} is read as {what}; the empty word "
+                    "is written as λ or as an empty line."
                 )
     return notes
 

@@ -8,7 +8,7 @@ SOURCES = {
     "tomita": "Strings of a small regular language, one of Tomita's seven.",
     "automaton": "Strings from a random probabilistic automaton.",
     "hmm": "Strings from a random hidden Markov model: the next state does not depend on the "
-    "symbol that is emitted.",
+    "emitted symbol.",
     "pfa": "Strings from a random probabilistic automaton in which each state has few likely "
     "moves.",
     "pdfa": "Strings from a random deterministic automaton: a state and a symbol determine the "

@@ -5,7 +5,7 @@ words.
 is called, how it is recognised, and the verdict: the format in which it is read, or advice for the
 user. A predicate takes the first lines that are not blank. It must be strict, because markup,
 dates, numbers and brackets can also be symbols of strings. So each rule requires a first line that
-nothing else has, or a form that all lines have.
+occurs in no other kind of file, or a form that all lines have.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Rule:
 
 def other_file(rows: Sequence[str]) -> Rule | None:
     """Return the first rule that recognises a file by its first lines that are not blank; None if
-    none does.
+    no rule does.
 
     >>> other_file([">s1", "ACGT", ">s2", "GGTA"]).name
     'a FASTA file'
@@ -89,7 +89,7 @@ def format_of_other_file(rows: Sequence[str]) -> str:
 
 
 def check_no_other_file(rows: Sequence[str], reads: str) -> None:
-    """Raise FormatError if a file is recognised as one from another field.
+    """Raise FormatError if a file is recognised as a file from another field.
 
     >>> check_no_other_file(["##foma-net 1.0##"], reads="import reads JSON, PAutomaC and OpenFst")
     Traceback (most recent call last):
@@ -274,8 +274,8 @@ def _is_timed_log(rows: Sequence[str]) -> bool:
 
 
 def _is_uniq(rows: Sequence[str]) -> bool:
-    """Return whether each line is a number, right-aligned in a column, and a text that no other
-    line has.
+    """Return whether each line is a number, right-aligned in a column, and a string that no
+    other line has.
     """
     parts = [ALIGNED.fullmatch(row.rstrip()) for row in rows]
     if not all(parts):
@@ -333,8 +333,8 @@ def has_length(row: str) -> bool:
 def is_abbadingo(rows: Sequence[str]) -> bool:
     """Return whether a header of two numbers is followed by labelled strings, not all empty.
 
-    A label may happen to be the length that PAutomaC writes before a string: lines that can all be
-    read in this way are PAutomaC's.
+    A label may happen to equal the length that PAutomaC writes before a string. If all lines can be
+    read in this way, the file is PAutomaC's.
     """
     return (
         len(rows) > 1

@@ -2,9 +2,8 @@
 sequences, and the output of tools for sequences.
 
 Each reader takes the lines of a file, in blocks, in one pass, and yields cells: the text of each
-string, with the line on which it begins. It states in a note what it leaves out. `recognition`
-finds which columns a log or a CoNLL file has. A line that does not have the format's form causes an
-error that names the line.
+string, with the line on which it begins. A note states what the reader leaves out. `recognition`
+finds the columns of a log or a CoNLL file. A malformed line causes an error that names the line.
 
 Sources of the formats: XES, IEEE 1849-2016; CoNLL-U, universaldependencies.org/format.html; FASTQ,
 Cock et al. 2010; SPMF, philippe-fournier-viger.com/spmf; Abbadingo, Lang, Pearlmutter, Price 1998.
@@ -96,7 +95,7 @@ class _Symbols(dict[str, str]):
 
     @property
     def notes(self) -> list[str]:
-        """Return a note if names have white space, which symbols can't have."""
+        """Return a note if names contain white space, which symbols can't contain."""
         return [f"Symbols have _ in place of white space: {self._spaced}."] if self._spaced else []
 
 
@@ -144,7 +143,7 @@ class _OrderKeys:
 
 
 def event_cells(lines: Lines, table: EventTable, notes: list[str]) -> Cells:
-    """Yield one string for each case of a log with an event in each line, in the order in which the
+    """Yield one string for each case of a log with an event on each line, in the order in which the
     cases begin.
 
     Each distinct case, and two or three numbers for each event, are kept in memory.
@@ -222,7 +221,7 @@ def _grouped(
         if is_tie.any():
             notes.append(
                 f"{plural(int(is_tie.sum()), 'event')} with the same place in the order as the "
-                "event before: these keep the order of the file."
+                "previous event: they keep the order of the file."
             )
     else:
         order = np.argsort(cases, kind="stable")
@@ -320,7 +319,7 @@ class _XesParser:
 
 
 def xes_cells(pieces: Iterable[bytes], event_key: str, notes: list[str]) -> Cells:
-    """Yield one string for each trace of an XES log: one attribute of its events, in the order of
+    """Yield one string for each trace of an XES log: an attribute of its events, in the order of
     the file.
 
     `pieces`: the file in UTF-8.
@@ -367,7 +366,7 @@ RANGE_OR_EMPTY = re.compile(r"[0-9]+[-.][0-9]+")
 
 
 def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
-    """Yield one string for each sentence: one column of the lines up to an empty one.
+    """Yield one string for each sentence: one column of the lines up to an empty line.
 
     Comments, `-DOCSTART-` and, in CoNLL-U, multiword tokens (`1-2`) and empty nodes (`1.1`) are
     left out.
@@ -431,7 +430,7 @@ RESIDUES = re.compile(r"[A-Za-z*.?~-]+")
 
 
 def fasta_cells(lines: Lines, notes: list[str]) -> Cells:
-    """Yield the sequence below each line that begins with ">", its lines joined."""
+    """Yield the sequence below each line that begins with ">", with its lines joined."""
     parts: list[str] = []
     header = num_empty = num_headers = num_comments = 0
     for rows in _numbered(lines):
@@ -536,8 +535,8 @@ ITEM_NAME = re.compile(r"@ITEM=([0-9]+)=(.*)")
 
 
 def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
-    """Yield one string for each sequence of SPMF: each set of items is a symbol, such as `1` or, if
-    it has several, `1+2`.
+    """Yield one string for each sequence of SPMF. Each set of items is a symbol, such as `1` or,
+    for several items, `1+2`.
 
     Times (`<3>`) and utilities (`1[5]`, `SUtility:7`) are left out, and named items are called by
     their names.
@@ -615,9 +614,7 @@ COUNTED = re.compile(r"\s*([0-9]+)(?:\s+(.*))?")
 
 
 def uniq_cells(lines: Lines) -> CountedCells:
-    """Yield the strings that `uniq -c` has counted, with their counts in front; blank lines are
-    skipped.
-    """
+    """Yield the strings that `uniq -c` has counted, with their counts; blank lines are skipped."""
     for rows in _numbered(lines):
         cells: list[str] = []
         counts: list[str] = []

@@ -99,7 +99,7 @@ def solution_reading(values: FloatArray) -> str:
 
 
 def model_reading(model: WFA) -> str:
-    """Describe how a model file was read: its numbers of states and symbols."""
+    """Describe how a model file was read: the numbers of states and symbols."""
     return (
         f"read as {MODEL}: {plural(model.num_states, 'state')}, "
         f"{plural(model.num_symbols, 'symbol')}"
@@ -196,7 +196,7 @@ def _model_entries(rows: list[str]) -> dict[str, dict[tuple[int, ...], float]]:
         if heading:
             section = heading[1]
             if section in entries:
-                raise FormatError(f"section {section} begins a second time", line)
+                raise FormatError(f"section {section} appears more than once", line)
             entries[section] = {}
         elif row:
             entry = ENTRY.fullmatch(row)

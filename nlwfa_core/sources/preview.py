@@ -1,5 +1,5 @@
-"""Show the beginning of a file before its strings are read, and those choices for reading it that
-the file allows.
+"""Show the beginning of a file before its strings are read, and the choices for reading it that the
+file allows.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class Preview:
     lines : tuple of str
         The first lines, without control characters, shortened if they are long.
     reading : Reading
-        The choices so far, with the recognised format if that has columns to choose.
+        The choices so far, with the recognised format if it has columns to choose from.
     choices : mapping of str to tuple of str
-        Field of `Reading` -> the values that this file allows; only fields with several.
+        Field of `Reading` -> the values that this file allows; only fields with several values.
     is_sequence : bool
         Whether the file may have long sequences, which can be cut into windows.
     """
@@ -64,14 +64,14 @@ class Preview:
 
 
 def preview(data: bytes, reading: Reading) -> Preview | None:
-    """Look at a file's first bytes.
+    """Examine a file's first bytes.
 
     >>> preview(b"case,event\\n1,a\\n1,b\\n", Reading("events")).choices["case_column"]
     ('', 'case', 'event')
 
-    `data`: the file, or its first `HEAD` bytes, or a few more. `reading`: what has been chosen.
+    `data`: the file, or at least its first `HEAD` + 1 bytes. `reading`: the choices so far.
 
-    Returns None if it is not text.
+    Returns None if the file is not text.
     """
     is_whole = len(data) <= HEAD
     head = data[:HEAD]

@@ -44,7 +44,7 @@ def random_automaton(
 
     `mean_length`: the mean length of the strings. It is reached exactly, by multiplying every
     state's odds of stopping by the same factor. `density`: the share of transitions that are not 0.
-    One cycle through all states always exists, so every state can be reached.
+    There is always a cycle through all states, so every state can be reached.
 
     Returns an automaton with total weight 1 and a spectral radius below 1.
 
@@ -105,7 +105,7 @@ def random_pfa(
     symbol and a next state.
 
     Parameters, return value and errors are those of `random_hmm`; here `concentration` is that of a
-    state's transitions. With the concentration 1 they are drawn as by `random_automaton`.
+    state's transitions. With the concentration 1, they are drawn as in `random_automaton`.
     """
     rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
     initial = rng.dirichlet(np.ones(num_states))
@@ -124,9 +124,9 @@ def random_pdfa(
     """Draw a deterministic probabilistic automaton: it starts in one state, and a state and a
     symbol determine the next state.
 
-    Next states are drawn uniformly, except for one cycle through all states, so every state can be
-    reached. Parameters, return value and errors are those of `random_hmm`; here `concentration` is
-    that of a state's symbols.
+    Next states are drawn uniformly, except for a cycle through all states that ensures that every
+    state can be reached. Parameters, return value and errors are those of `random_hmm`; here
+    `concentration` is that of a state's symbols.
     """
     rng = _rng(num_states, num_symbols, seed, mean_length, concentration)
     shares = rng.dirichlet(np.full(num_symbols, concentration), num_states)
@@ -203,7 +203,8 @@ def _with_mean_length(
 def random_wfa(
     num_states: int, num_symbols: int, seed: int | Sequence[int], radius: float = 0.8
 ) -> WFA:
-    """Draw an automaton f with signed, normally distributed entries, for which Σ f² converges.
+    """Draw an automaton f with normally distributed entries of either sign, for which Σ f²
+    converges.
 
     `num_states` and `num_symbols`: the limit on the rank applies to num_states², the number of
     states of the automaton's square. `radius`: the spectral radius of Σ_σ A_σ ⊗ A_σ, above 0 and
@@ -229,9 +230,9 @@ def squared_automaton(
 ) -> WFA:
     """Make f² / Σ f² from a `random_wfa` f: a probability distribution with num_states² states.
 
-    Its entries are signed, but the weights of strings are squares, so they are at least 0 except
-    for rounding errors. Its rank is at most num_states (num_states + 1) / 2, the dimension of the
-    symmetric products of f's states with themselves.
+    Its entries may be negative, but the weights of strings are squares, so they are at least 0
+    except for rounding errors. Its rank is at most num_states (num_states + 1) / 2, the dimension
+    of the symmetric products of f's states with themselves.
 
     Raises RecipeError if a number is out of range, or the automaton would be too large.
     """

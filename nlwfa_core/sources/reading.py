@@ -2,7 +2,7 @@
 contain.
 
 A `Reading` holds a user's choices. Anything left open is recognised from the file, and
-`StringFile.reading` states what was found.
+`StringFile.reading` describes the result.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class Reading(Record):
         windows of this many symbols, which become the strings. A file with one symbol per line is
         one sequence. 0 keeps strings as they are.
 
-    Columns are given by name or by number, from 1; an empty text leaves a column to be recognised.
+    Columns are given by name or by number, from 1. An empty text means that the column is to be
+    recognised.
 
     Raises
     ------
@@ -117,7 +118,7 @@ class Reading(Record):
         "column of the counts", "Column of the counts", "csv", "json"
     )
     case_column: ColumnName = _column(
-        "column of the cases", "Column that says which string an event belongs to", "events"
+        "column of the cases", "Column that states to which string an event belongs", "events"
     )
     event_column: ColumnName = _column(
         "column of the events", "Column of a log's symbols", "events", "xes"
@@ -169,7 +170,7 @@ CHOICE = re.compile(
 def in_terms_of(names: Mapping[str, str], text: str, to: str = " ", equals: str = " ") -> str:
     """Rewrite the choices that a sentence names in the words of a user interface.
 
-    `names`: field of `Reading` -> its name there. `to`, `equals`: what comes between a name and its
+    `names`: field of `Reading` -> its name there. `to`, `equals`: the text between a name and its
     value, in place of "to" and "=".
     """
 

@@ -1,17 +1,16 @@
 """Recognise what a file contains from its first bytes and lines, so no file is silently read
 as something else.
 
-`check_text` refuses bytes that are not UTF-8 text, and names what they are. `check_kind` refuses a
-file of another kind than expected, such as a solution in place of strings. A `Table` holds which
-columns of a table have the strings and the counts, a `JsonLines` which fields of JSON objects, an
-`EventTable` and a `ConllColumns` which columns of a log or of annotated text. Columns that a
-`Reading` names are used as given; others are recognised. Only the first lines are used; a later
-line that contradicts them causes an error with the line's number. docs/files.md states the rules
-for users.
+`check_text` refuses bytes that are not UTF-8 text, and says what they are. `check_kind` refuses a
+file of an unexpected kind, such as a solution in place of strings. `Table` holds the columns of a
+table that have the strings and the counts. `JsonLines` does so for fields of JSON objects,
+`EventTable` and `ConllColumns` for columns of a log or of annotated text. Columns that a `Reading`
+names are used as given; others are recognised. Only the first lines are used; a later line that
+contradicts them causes an error with the line's number. docs/files.md states the rules for users.
 
-A file of characters or tokens must not be taken for a table or JSON by chance. So a single line is
-never enough: a table has the same number of columns in every line and numbers in one column, and
-JSON is valid in every line.
+A file of characters or tokens must not be taken for a table or JSON by chance. So one line is never
+enough: a table must have the same number of columns in every line and numbers in one column, and
+JSON must be valid in every line.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ SAVED_MODEL_FIELDS = ('{"format":', '"symbols":', '"kind":')
 
 
 def check_kind(rows: Sequence[str], wanted: str) -> None:
-    """Raise FormatError if a file is recognised as another kind of file than the expected one.
+    """Raise FormatError if a file is recognised as a different kind of file than expected.
 
     >>> check_kind(["2", "0.5", "0.25"], wanted=STRINGS)
     Traceback (most recent call last):
@@ -181,8 +180,8 @@ def _is_target(tokens: list[str]) -> bool:
 
 
 def reading_of(name: str, reading: str) -> str:
-    """Describe how a file was read: its name, then `reading`, with a remark if its name is that of
-    a SPiCe file of prefixes.
+    """Describe how a file was read: its name, then `reading`, with a remark if the name suggests a
+    SPiCe file of prefixes.
 
     >>> reading_of("train.txt", "read as tokens: 2 symbols: cat the")
     'train.txt: read as tokens: 2 symbols: cat the'
@@ -239,7 +238,7 @@ KNOWN_HEADERS = ("string", "characters", "tokens")
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Split a text into names at its commas."""
+    """Split a string into names at its commas."""
     return frozenset(" ".join(name.split()) for name in text.split(","))
 
 
@@ -296,7 +295,7 @@ ORDER_NAMES = names_in(
 
 @dataclass(frozen=True)
 class Table:
-    """Holds which columns of a table have the strings and the counts."""
+    """Holds the numbers of the columns of a table that have the strings and the counts."""
 
     delimiter: str = ","  # the character between two columns: one of `DELIMITERS`
     num_columns: int = 2
@@ -321,7 +320,7 @@ def table_of(rows: Sequence[str], all_rows: bool, certain: bool = False) -> Tabl
     `rows`: the first lines that are not blank. `all_rows`: whether these are all the lines of the
     file. `certain`: whether the user says that the file is a table.
 
-    Returns None if the file is not a table, or has fewer than two rows, which are too few to tell.
+    Returns None if the file is not a table, or has fewer than two rows.
 
     Raises FormatError if the file is a table of something other than strings and counts.
     """
@@ -358,8 +357,8 @@ def _delimiters(rows: Sequence[str]) -> Sequence[str]:
 
 
 def known_header(row: Sequence[str], second_column: str) -> str:
-    """Return the first column's name if a row is a header: one of `KNOWN_HEADERS`, then
-    `second_column`. Otherwise empty.
+    """Return the first column's name if a row is a header, which consists of one of `KNOWN_HEADERS`
+    and `second_column`; otherwise empty.
     """
     names = [cell.strip(' "\t')[:20].lower() for cell in row]
     return (
@@ -649,13 +648,13 @@ def _other_table(row: list[str], delimiter: str, certain: bool = False) -> Forma
         return FormatError(
             f"no column has the counts of strings; {got}: {csv}say which has the strings "
             "(text_column), and each line counts once; if the other has labels, learn a model for "
-            "each on the page Classify or by `nlwfa classify --label-column`; if each line is an "
-            f"event of a case, set the format to events ({symbols}; {tokens})"
+            "each on the Classify page or with `nlwfa classify --label-column`; if each line is "
+            f"an event of a case, set the format to events; {symbols}; {tokens}"
         )
     return FormatError(
         f"a table of strings must have 2 columns, string and count; {got}: {csv}say which columns "
         "have the strings (text_column) and counts (count_column); if each line is an event of a "
-        f"case, set the format to events ({symbols}; {tokens})"
+        f"case, set the format to events; {symbols}; {tokens}"
     )
 
 
@@ -712,7 +711,7 @@ def _check_title(rows: Sequence[str]) -> None:
         is_title = bool(set(title) - set("".join(rows[1:])))
     if is_title:
         raise FormatError(
-            f"the first line, {title!r}, reads like the name of a column: leave it out, or "
+            f"the first line, {title!r}, looks like the name of a column: leave it out, or "
             f"{HEADED} (if it is a string, set the format to tokens or characters)"
         )
 
@@ -730,7 +729,8 @@ def _stands_alone(title: str, rows: Sequence[str]) -> bool:
 def title_notes(rows: Sequence[str]) -> list[str]:
     """Make a note if the first line may be the name of a column, although it is read as a string.
 
-    It has a known name or, above three lines or more, is the only line of one token.
+    Such a line is a known name, or is followed by at least three lines and is the only line of one
+    token.
     """
     title = rows[0].strip().strip('"')
     is_known = _is_known_title(title) and not any(title == row.strip() for row in rows[1:])
@@ -835,7 +835,7 @@ def _ends_symbols(rows: Sequence[str], separator: str) -> bool:
 
 @dataclass(frozen=True)
 class EventTable:
-    """Holds what the columns of a table with an event in each line contain."""
+    """Holds what the columns of a table with an event on each line contain."""
 
     delimiter: str
     num_columns: int
@@ -848,7 +848,7 @@ class EventTable:
 
 @dataclass(frozen=True)
 class ConllColumns:
-    """Holds which column of a CoNLL file has the symbols."""
+    """Holds the number of the column of a CoNLL file that has the symbols."""
 
     num_columns: int  # of the first line; in a file without tabs, other sentences may have others
     column: int  # the index of the column of symbols
@@ -908,7 +908,7 @@ class _Columns:
         raise FormatError(f"there is no column {choice!r} for {what}; {self.seen}")
 
     def named(self, names: frozenset[str]) -> list[int]:
-        """List the columns that have one of some names."""
+        """List the columns that have one of the given names."""
         return [column for column, name in enumerate(self.names) if name and _plain(name) in names]
 
     def title(self, column: int) -> str:
@@ -984,8 +984,8 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
 
     `rows` and `all_rows`: the same as for `table_of`.
 
-    Raises FormatError if there is no such column, or none is chosen and it is not clear which has
-    the strings.
+    Raises FormatError if there is no such column, or if none is chosen and it is not clear which
+    column has the strings.
     """
     columns = _Columns(rows, all_rows, reading, (reading.text_column, reading.count_column))
     counts = (
@@ -1037,7 +1037,7 @@ def chosen_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> Ta
 def labelled_table_of(
     rows: Sequence[str], all_rows: bool, reading: Reading, label_column: str
 ) -> Table:
-    """Find the columns of a table with a label for each string. In the `Table`, the labels take the
+    """Find the columns of a table with a label for each string. In the `Table`, labels take the
     place of counts.
 
     >>> reading = Reading("csv", text_column="3")
@@ -1046,7 +1046,8 @@ def labelled_table_of(
 
     `rows` and `all_rows`: the same as for `table_of`.
 
-    Raises FormatError if there is no such column, or it is not clear which has the strings.
+    Raises FormatError if there is no such column, or if it is not clear which column has the
+    strings.
     """
     columns = _Columns(rows, all_rows, reading, (reading.text_column, label_column))
     labels = columns.index(label_column, "the labels")
@@ -1073,15 +1074,15 @@ def labelled_table_of(
 
 
 def event_table_of(rows: Sequence[str], all_rows: bool, reading: Reading) -> EventTable | None:
-    """Recognise a log with an event in each line, or find the columns that a user has chosen.
+    """Recognise a log with an event on each line, or find the columns that a user has chosen.
 
     >>> rows = ["case_id,activity,cost", "7,register,50", "7,pay,0"]
     >>> event_table_of(rows, all_rows=True, reading=Reading()).detail
     "one string for each 'case_id', symbols in 'activity', in the order of the file; not used: 'cost'"
 
     Without choices, one column must be called `case`, `case_id`, `session` or similar, and one
-    `activity`, `event`, `action` or similar. Events are sorted by a column only if that is chosen
-    or, without any choice, if it is the only one called `time`, `timestamp` or similar, and has
+    `activity`, `event`, `action` or similar. Events are sorted by a column only if it is chosen or,
+    without any choice, if it is the only column called `time`, `timestamp` or similar and has
     numbers or dates.
 
     `rows` and `all_rows`: the same as for `table_of`.
@@ -1154,7 +1155,7 @@ MAX_ORDER = 40  # characters of what an event is sorted by
 
 
 def order_key(text: str) -> tuple[float, str]:
-    """Return the number that an event is sorted by (for a date, its microseconds since 1970), and
+    """Return the number by which an event is sorted (for a date, its microseconds since 1970), and
     its kind, which is empty if the text is neither a finite number nor a date. Dates are in ISO
     8601, day first with points (31.1.2024), or year first with slashes (2024/01/31).
 
@@ -1187,8 +1188,8 @@ CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 
 
 def conll_columns_of(rows: Sequence[str], reading: Reading) -> ConllColumns:
-    """Find the column of a CoNLL file that has the symbols: the one that was chosen, `form` in
-    CoNLL-U, otherwise the first that does not number the lines.
+    """Find the column of a CoNLL file that has the symbols: the chosen column, `form` in CoNLL-U,
+    otherwise the first column that does not number the lines.
 
     >>> conll_columns_of(["EU NNP B-ORG", "rejects VBZ O"], Reading("conll")).detail
     "symbols in column 1 of 3, such as 'EU'; text_column chooses another"
@@ -1301,7 +1302,7 @@ def _forced(delimiter: str) -> str:
 
 
 def _otherwise() -> str:
-    return " (if these are lines of tokens, with spaces between them, set the format to tokens)"
+    return "; if these are lines of tokens, with spaces between them, set the format to tokens"
 
 
 # Lines of JSON
@@ -1309,7 +1310,7 @@ def _otherwise() -> str:
 
 @dataclass(frozen=True)
 class JsonLines:
-    """Holds where lines of JSON have the string and its count."""
+    """Holds the fields of lines of JSON that have the string and its count."""
 
     # the field of an object that holds the string; empty if each line is the string itself
     strings: str = ""
@@ -1358,8 +1359,8 @@ class JsonLines:
 
 
 def json_lines_of(rows: Sequence[str], all_rows: bool) -> JsonLines | None:
-    """Recognise lines of JSON: strings in quotes, lists of symbols, or objects with a string and
-    perhaps its count.
+    """Recognise lines of JSON: strings in quotes, lists of symbols, or objects with a string and,
+    optionally, its count.
 
     >>> json_lines_of(['["a", "b"]', "[]"], all_rows=True)
     JsonLines(strings='', counts='', detail='each line a list of symbols')

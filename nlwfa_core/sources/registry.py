@@ -28,7 +28,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the symbols of random automata
 
 @dataclass(frozen=True)
 class Generator:
-    """A model from which strings are drawn, so the probability of each string is known."""
+    """A model from which strings are drawn. The probability of each string is therefore known."""
 
     alphabet: Alphabet
     model: TrueModel

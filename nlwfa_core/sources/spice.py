@@ -4,7 +4,7 @@ each prefix), and rankings.
 A file of prefixes has the form of a file of strings: in SPiCe, a first line `number_of_prefixes
 alphabet_size`, and a line `length s₁ s₂ …` for each prefix. A line of targets is `best_gain symbol
 probability symbol probability …`; if the strings are real data, it has one symbol, as in `1.0 3
-1.0`. A line of a ranking has five symbols, the likeliest first. The end of the string is −1.
+1.0`. A line of a ranking has five symbols, the most likely first. The end of the string is −1.
 Source: Balle et al. 2016, and the competition's own files and programs, `3gram_baseline.py` and
 `score_computation.py`.
 
@@ -99,7 +99,7 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
     ----------
     data : bytes or Path
         The content of a file, or its path. A line may also consist of one symbol, the one that
-        followed.
+        followed the prefix.
     alphabet : Alphabet, optional
         The names of the symbols in the file (`StringFile.names`); by default, symbols are numbers
         from 0. Symbols that are not in the alphabet get the next higher numbers.
@@ -159,8 +159,8 @@ def read_targets(data: bytes | Path, alphabet: Alphabet | None = None) -> Target
 
 
 def targets_of(targets: Targets, num_prefixes: int) -> tuple[Targets, tuple[str, ...]]:
-    """Return one target for each prefix, without surplus ones at the end, and a note for the user
-    if there were any.
+    """Return one target for each prefix, without surplus targets at the end, and a note for the
+    user if there were any.
 
     One of the competition's files has a line too many.
 
@@ -197,8 +197,8 @@ def targets_reading(targets: Targets) -> str:
 
 @check_types
 def read_ranking(data: bytes | Path, alphabet: Alphabet | None = None) -> IntArray:
-    """Read a ranking: a line for each prefix, with the five likeliest next symbols, the likeliest
-    first.
+    """Read a ranking: a line for each prefix, with the five most likely next symbols, the most
+    likely first.
 
     Symbols after the fifth are left out, because the competition's score ignores them.
 
@@ -242,8 +242,8 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
     """Write a ranking as the competition expects it: a line for each prefix, symbols separated by
     spaces.
 
-    If there are fewer than five next symbols, a line has all of them: the competition's programs
-    write and read such lines.
+    If there are fewer than five next symbols, a line has all of them. The competition's programs
+    also write and read such lines.
 
     >>> write_ranking(np.array([[2, 0, -1], [1, -2, -2]]))
     '2 0 -1\\n1\\n'
@@ -260,8 +260,8 @@ def write_ranking(ranking: npt.NDArray[np.integer], alphabet: Alphabet | None = 
     Raises
     ------
     RecipeError
-        If the ranking is not a matrix of whole numbers, or a symbol has no name, or one that can't
-        be written in such a file.
+        If the ranking is not a matrix of whole numbers, or if a symbol has no name or a name that
+        can't be written in such a file.
     """
     ranking = whole_numbers("a ranking's symbols", ranking)
     if ranking.ndim != 2:

@@ -2,21 +2,21 @@
 JSON, CSV files with counts, and the files from other fields that `other_formats` reads.
 
 The functions are in the order in which a file is processed. Its bytes are decoded, checked and
-cleaned; its lines are read in blocks. The numbers of a PAutomaC file become words directly; lines
-and rows of tables first become cells (the text of each string), whose symbols are then numbered.
-`read_strings` does all of this. What a `Reading` leaves open is recognised by the rules of
-`other_files` and `recognition`.
+cleaned, and its lines are read in blocks. The numbers of a PAutomaC file become words directly.
+Lines and rows of tables first become cells (the text of each string), whose symbols are then
+numbered. `read_strings` does all of this. What a `Reading` leaves open is recognised by the rules
+of `other_files` and `recognition`.
 
 In the text formats, white space around a string is ignored, and a string that is empty, or λ alone,
 is the empty word. Symbols are numbered in the order of their written forms (numbers by value), so
 an alphabet does not depend on the order of lines.
 
-Memory is proportional to the file's size: a line of two bytes takes fifty bytes as a Python
-object. So no list of all lines is ever made, and words use the smallest integer types until the
-whole file has been read.
+Memory should be proportional to the file's size, but a line of two bytes takes fifty bytes as a
+Python object. So no list of all lines is ever made, and words use the smallest integer types until
+the whole file has been read.
 
 `pautomac` reads the competitions' other files (solutions, models), `value_files` reads CSV files of
-values, and `counting` reads files that do not fit into memory.
+values, and `counting` reads files that do not fit in memory.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def clean(data: bytes) -> bytes:
 
     Raises FormatError if the file is empty, too large, or not UTF-8.
     """
-    check_limit("the file size in bytes", len(data), "file_bytes", WHOLE_FILE)
+    check_limit("the file", len(data), "file_bytes", WHOLE_FILE, unit="bytes")
     check_text(data[:HEAD_BYTES])
     cleaned = _with_plain_line_ends(data.removeprefix(BYTE_ORDER_MARK))
     check_at_most(
@@ -309,7 +309,8 @@ def positive_count(text: str, line: int) -> int:
     """Parse a count of strings: a whole number from 1 to the limit on strings. Raises FormatError
     for anything else.
 
-    It may end in .0, as data frames write whole numbers in a column with missing values.
+    The text may end in .0, because data frames write whole numbers in this way in a column with
+    missing values.
     """
     token = text.strip()
     token = token.removesuffix(".0") if WHOLE_AS_FLOAT.fullmatch(token) else token
@@ -355,8 +356,8 @@ class Block:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return notes for the user about the file up to this block; those of the last block are
-        about the whole file.
+        """Return notes for the user about the file up to this block; the notes of the last block
+        are about the whole file.
         """
         return (
             (f"{plural(self.num_blank, 'blank line')} skipped (λ is written 0 in this format).",)
@@ -377,9 +378,9 @@ def parse_pautomac(
     >>> list(block.words), block.num_symbols, block.num_blank
     ([(0, 1), (), (1,)], 2, 0)
 
-    `pieces`: the file in the form in which the function `pieces` yields it. `max_strings`: the
-    largest number of strings that the header may promise. `max_length`: the largest length of a
-    string, by default the limit on it.
+    `pieces`: the file in the form that the function `pieces` yields. `max_strings`: the largest
+    number of strings that the header may promise. `max_length`: the largest length of a string, by
+    default the limit on it.
 
     Raises FormatError if the header or a line is malformed or, after the last block, if the number
     of strings differs from that in the header.
@@ -415,7 +416,7 @@ def parse_pautomac(
 
 
 def begins_as_pautomac(head: bytes) -> bool:
-    """Return whether a file with these first bytes has a PAutomaC header, and a first string that
+    """Return whether a file with these first bytes has a PAutomaC header, followed by a string that
     begins with its length.
     """
     text = _with_plain_line_ends(head.removeprefix(BYTE_ORDER_MARK)).decode("utf-8", "replace")
@@ -843,8 +844,8 @@ def encode_cells(
 
     `most`: the largest length of a string, by default the limit on it.
 
-    Raises FormatError if a string is too long, there are too many symbols or none, or there are new
-    symbols and `extend` is false.
+    Raises FormatError if a string is too long, if there are no symbols or too many, or if there are
+    new symbols and `extend` is false.
     """
     first_symbols = alphabet.symbols if alphabet else ()
     numbers = _SymbolNumbers(first_symbols)
@@ -935,10 +936,10 @@ def symbols_of(cell: str, tokens: bool) -> Sequence[str]:
 
 
 def windows_of(parts: Sequence[Words], length: int) -> tuple[list[Words], str]:
-    """Cut words into consecutive windows of one length. A shorter rest at the end of a word is left
-    out.
+    """Cut words into consecutive windows of one length. A shorter remainder at the end of a word is
+    left out.
 
-    If the parts are lines of one symbol each, they are one sequence.
+    If every line is one symbol, all lines together are one sequence.
 
     >>> [windows], note = windows_of([Words.of([(0, 1, 2, 3, 4), (5, 6, 7)])], 2)
     >>> list(windows), note
@@ -999,8 +1000,8 @@ class StringFile:
     Attributes
     ----------
     parts : sequence of Words
-        The strings, packed into the smallest integer types: one `Words` in int64 may need eight
-        times the file's size.
+        The strings, packed into the smallest integer types, because one `Words` in int64 may need
+        eight times the file's size.
     weights : array or None, shape (num_words,)
         How often each string was seen, in the smallest integer type; None if each counts once.
     alphabet : Alphabet
@@ -1009,7 +1010,7 @@ class StringFile:
     notes : tuple of str
         Sentences for the user, for example about blank lines.
     detail : str
-        In which columns or fields the strings and counts were found, as the end of a sentence;
+        The columns or fields in which the strings and counts were found, as the end of a sentence;
         empty for other formats.
     """
 
@@ -1059,7 +1060,7 @@ class StringFile:
         )
 
     def sample(self) -> Sample:
-        """Make a sample: the distinct words, with the counts of equal ones added up."""
+        """Make a sample: the distinct words, with the counts of equal words added up."""
         packed = self.packed_sample()
         words = Words.joined([packed.words])
         counts = packed.counts
@@ -1117,11 +1118,11 @@ def read_strings(
         One of FORMATS; "auto" recognises it from the file. A `Reading` also gives the encoding, the
         separator and the columns.
     alphabet : Alphabet, optional
-        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
-        after them, even if the alphabet has a symbol for the unknown: `Sample.in_alphabet` then
+        The training strings' alphabet: its symbols keep their numbers, and new symbols are numbered
+        after them, even if the alphabet has a symbol for the unknown. `Sample.in_alphabet` then
         reads new symbols as that symbol.
     extend : bool
-        Whether strings may have symbols other than those of an `alphabet` that has none for the
+        Whether strings may have symbols that are not in `alphabet` if it has no symbol for the
         unknown.
 
     Raises
@@ -1307,7 +1308,7 @@ class Layout:
     reading : Reading
         What a user has chosen.
     columns : Table, JsonLines, EventTable, ConllColumns or None
-        Where a line has its string, for formats with columns or fields.
+        The position of the string in a line, for formats with columns or fields.
     """
 
     format: str
@@ -1337,7 +1338,7 @@ def layout_of(
 
     `rows`: the first lines that are not blank. `visible_rows`: returns all of these.
 
-    Raises FormatError if the file is recognised as one that has no strings to read.
+    Raises FormatError if the file is recognised as a kind that has no strings to read.
     """
     if reading.format in ("auto", "pautomac"):
         check_kind(rows, STRINGS)
@@ -1467,8 +1468,8 @@ def _read_pautomac(
 
 
 def over_declared(sample: Sample, alphabet: Alphabet) -> Sample:
-    """Renumber a sample whose symbols are numbers by a declared alphabet. Numbers that the alphabet
-    lacks are appended to it if it has a symbol for the unknown.
+    """Renumber a sample whose symbols are numbers by a declared alphabet. Numbers that are not in
+    the alphabet are appended to it if it has a symbol for the unknown.
 
     Raises FormatError if the alphabet lacks a number and has no symbol for the unknown, or if one
     of its symbols is not a number.
@@ -1503,7 +1504,7 @@ def _by_name(
 
 
 def check_numbers(alphabet: Alphabet) -> None:
-    """Raise FormatError if an alphabet has a symbol, other than the one for the unknown, that is
+    """Raise FormatError if an alphabet has a symbol, other than the symbol for the unknown, that is
     not a number.
     """
     for symbol in alphabet.symbols:
@@ -1515,8 +1516,9 @@ def check_numbers(alphabet: Alphabet) -> None:
 
 
 def new_symbol_notes(alphabet: Alphabet | None, new_symbols: Sequence[str]) -> list[str]:
-    """Make a note that lists symbols of a file which the training strings do not have; empty if
-    there are none, or if all are read as the symbol for the unknown, which the caller reports.
+    """Make a note that lists the symbols of a file that the training strings do not have. It is
+    empty if there are none, or if all are read as the symbol for the unknown, which the caller
+    reports.
     """
     if alphabet is None or alphabet.unknown is not None or not new_symbols:
         return []

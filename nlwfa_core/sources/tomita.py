@@ -2,8 +2,8 @@
 
 The languages are those of M. Tomita, Dynamic construction of finite automata from examples using
 hill-climbing (1982). A language has no probabilities; here, strings are drawn by a random walk
-through the language's smallest automaton. In an accepting state the walk stops with probability
-0.2; otherwise it takes 0 or 1, with equal probabilities if both can still lead to a string of the
+through the language's smallest automaton. In an accepting state, the walk stops with probability
+0.2. Otherwise it takes 0 or 1, with equal probabilities if both can still lead to a string of the
 language. So the probability of every string is known exactly, and is 0 outside the language.
 """
 

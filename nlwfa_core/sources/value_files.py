@@ -55,8 +55,8 @@ class ValueFile:
     format : str
         "csv" or "abbadingo".
     detail : str
-        In which columns the strings and values were found, as the end of a sentence; empty without
-        a header.
+        The columns in which the strings and values were found, as the end of a sentence; empty
+        without a header.
     """
 
     strings: ValuedStrings
@@ -72,7 +72,7 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
 
     An Abbadingo file (Lang, Pearlmutter and Price 1998) has the number of strings and of symbols on
     the first line, and then one string per line: its label, its length, and its symbols as numbers.
-    Accepted strings (label 1) get the value 1, rejected ones (label 0) the value 0.
+    Accepted strings (label 1) get the value 1, and rejected strings (label 0) the value 0.
 
     >>> read = read_values(b"string,value\\nab,0.5\\n,-2\\n").strings
     >>> list(read.words), read.values.tolist(), read.alphabet.symbols
@@ -85,12 +85,12 @@ def read_values(data: bytes | Path, alphabet: Alphabet | None = None) -> ValueFi
     ----------
     data : bytes or Path
         The file's bytes, in UTF-8, or its path. An empty cell or "λ" is the empty string. With the
-        header `tokens,value` strings are split into tokens at white space, with `characters,value`
-        into characters; with another header or none, into tokens if any string contains white
-        space, otherwise into characters. Columns may be separated by semicolons or tabs; numbers
-        may then have decimal commas. True and False are 1 and 0.
+        header `tokens,value`, strings are split into tokens at white space, with `characters,value`
+        into characters; with another header or none, they are split into tokens if any string
+        contains white space, otherwise into characters. Columns may be separated by semicolons or
+        tabs; numbers may then have decimal commas. True and False are 1 and 0.
     alphabet : Alphabet, optional
-        The training strings' alphabet: its symbols keep their numbers, and new ones are numbered
+        The training strings' alphabet: its symbols keep their numbers, and new symbols are numbered
         after them.
 
     Raises

@@ -46,8 +46,8 @@ FORMS = "text, a sequence of tokens, or a sequence of symbol numbers"
 
 
 def as_alphabet(symbols: AlphabetLike) -> Alphabet:
-    """Make an alphabet from symbols, in the order of `Alphabet.of`, or of the numbers below a given
-    one.
+    """Make an alphabet from symbols, in the order of `Alphabet.of`, or from the numbers below a
+    given number.
 
     >>> as_alphabet("ba").symbols, as_alphabet(2).symbols
     (('a', 'b'), ('0', '1'))
@@ -69,9 +69,9 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
     ... )
     ((0, 1), (0, 1), (0, 1))
 
-    Raises RecipeError if a symbol is not in the alphabet and the alphabet has none for the unknown.
-    Raises TypeError if the string is none of the forms above, or its symbols are text and there is
-    no alphabet.
+    Raises RecipeError if a symbol is not in the alphabet and the alphabet has no symbol for the
+    unknown. Raises TypeError if the string is none of the forms above, or its symbols are text and
+    there is no alphabet.
     """
     if isinstance(word, str) and alphabet is not None:
         return alphabet.encode(word)
@@ -79,7 +79,7 @@ def as_word(word: WordLike, alphabet: Alphabet | None) -> Word:
 
 
 def as_words(strings: WordsLike, alphabet: Alphabet | None = None) -> Words:
-    """Turn strings into `Words`, in their order and with repetitions.
+    """Turn strings into `Words`, in the same order and with repetitions.
 
     >>> list(as_words(["ab", "b"], Alphabet(("a", "b"))))
     [(0, 1), (1,)]
@@ -125,16 +125,16 @@ def as_sample(
     Parameters
     ----------
     strings : Sample, StringFile, TestSet, Words, mapping or iterable of strings
-        A mapping, or a pandas Series with strings as index (as `value_counts` makes it), holds the
+        A mapping, or a pandas Series with strings as its index (as from `value_counts`), holds the
         count of each string.
     alphabet : Alphabet, optional
         The symbols that are allowed, with their numbers. Without it, the symbols are those of the
-        strings, in order; those of strings of numbers are "0" … "n − 1".
+        strings, in order; for strings of numbers they are "0" … "n − 1".
     name : str
         What the argument is called in errors.
     extend : bool
-        Whether to add other symbols to the alphabet, after its own, rather than to refuse strings
-        with them or to read them as the symbol for the unknown.
+        Whether to add other symbols to the alphabet, after its own. Otherwise, they are read as the
+        symbol for the unknown, or refused if there is none.
 
     Raises
     ------
@@ -184,8 +184,8 @@ def as_sample(
 def frequent_symbols(
     strings: SampleLike, min_count: int = MIN_COUNT, unknown: str = UNKNOWN
 ) -> Alphabet:
-    """Make the alphabet of the symbols that occur at least a given number of times in strings, and
-    of a symbol that stands for all others.
+    """Make an alphabet from the symbols that occur at least a given number of times in strings, and
+    a symbol that stands for all others.
 
     >>> frequent_symbols(["the cat", "the dog", "a cat"]).symbols
     ('cat', 'the', '<unk>')
@@ -197,12 +197,12 @@ def frequent_symbols(
     min_count : int
         Occurrences in all strings together, at least 1.
     unknown : str
-        The symbol for the unknown. If the strings have it, it stays, however rare it is.
+        The symbol for the unknown. If it occurs in the strings, it stays, however rare it is.
 
     Raises
     ------
     RecipeError
-        If no symbol occurs so often, or `unknown` has white space inside or is empty.
+        If no symbol occurs that often, or `unknown` contains white space, is empty or is λ.
     """
     check_type("min_count", min_count, int)
     check_at_least("min_count", min_count, 1)
@@ -221,8 +221,8 @@ def frequent_symbols(
 
 
 def hold_tokens(texts: Iterable[str], alphabet: Alphabet | None) -> bool:
-    """Guess that strings consist of tokens if one of them contains white space, or the alphabet has
-    symbols of several letters, other than that for the unknown.
+    """Guess that strings consist of tokens if one of them has white space inside, or the alphabet
+    has a symbol of several letters other than the symbol for the unknown.
     """
     return bool(alphabet and alphabet.in_tokens) or any(
         len(text.split(maxsplit=1)) > 1 for text in texts
@@ -247,7 +247,7 @@ def _rows(strings: Any, name: str = "strings") -> list[Any]:
         names = ", ".join(map(repr, strings.columns[:5]))
         raise TypeError(
             f"{name} must be one column of the table, such as table[{strings.columns[0]!r}]; "
-            f"got a table of {names}"
+            f"got a table with the columns {names}"
         )
     if isinstance(strings, (str, bytes, Path)):
         raise TypeError(

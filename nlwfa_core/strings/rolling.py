@@ -1,10 +1,10 @@
 """Compute the state of an automaton at the end of each word, for many words at once.
 
-Words advance together, one symbol at a time; words with a common prefix share a row while this
+Words advance together, one symbol at a time. Words with a common prefix share a row while this
 saves time, and rows with the same next symbol take a step together. `Trie.roll_out` computes the
-states of all prefixes instead. Scoring words with it would take 1.2 to 3.5 times as long (measured
-with 250 to 20,000 strings, 2 to 50 symbols, 5 to 100 states), because it builds the tree, visits
-every node and stores every state.
+states of all prefixes. Scoring words with it would take 1.2 to 3.5 times as long (measured with 250
+to 20,000 strings, 2 to 50 symbols, 5 to 100 states), because it builds the tree, visits every node
+and stores every state.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ def end_states(
     `initial` (num_states,): the state of λ. `magnitudes` (num_symbols, num_states, num_states):
     |A_σ|, for models whose steps are products with A_σ.
 
-    Returns an array of shape (num_words, num_states), or None: None if `magnitudes` are given, and
-    a state may be 0 except for rounding errors: the first condition of the rule of `rounding` holds
-    for it.
-    That is rare, and this walk carries no error bounds, so the caller must decide.
+    Returns an array of shape (num_words, num_states). Returns None if `magnitudes` are given and a
+    state may be 0 except for rounding errors, because the first condition of the rule in `rounding`
+    holds for it. That is rare, and this walk carries no error bounds, so the caller must decide.
     """
     check_symbols(words, num_symbols)
     order, num_longer = words.longest_first()

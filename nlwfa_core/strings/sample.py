@@ -53,14 +53,15 @@ class Sample:
     Attributes
     ----------
     words : Words
-        The distinct words, in the order of their first appearance. If they have another alphabet
-        than `alphabet`, their symbols are renumbered.
+        The distinct words, in the order of their first appearance. If their alphabet is not
+        `alphabet`, their symbols are renumbered.
     counts : array, shape (num_distinct,)
         How often each word was seen, at least 1: integers, or floats that are whole numbers.
     alphabet : Alphabet
     num_dropped : int
-        The number of strings that were read but are in no count, because `sources.counting` dropped
-        rare ones. Frequencies are shares of all strings, including these.
+        The number of strings that were read but are not in the counts, because
+        `sources.counting` dropped rare ones. Frequencies are shares of all strings, including
+        these.
 
     Raises
     ------
@@ -170,7 +171,7 @@ class Sample:
     def in_alphabet(self, alphabet: Alphabet, owner: str = "the") -> Sample:
         """Renumber the symbols of the sample's words by another alphabet (see `Words.in_alphabet`).
 
-        Words that become equal, because symbols of both are read as the symbol for the unknown, are
+        Words that become equal because their symbols are read as the symbol for the unknown are
         merged.
 
         >>> sample = Sample.of(Words.of([(0, 1)]), Alphabet(("a", "c")))
@@ -178,7 +179,7 @@ class Sample:
         [(0, 2)]
 
         Raises RecipeError if a word has a symbol that is not in that alphabet and the alphabet has
-        none for the unknown.
+        no symbol for the unknown.
         """
         words = self.words.in_alphabet(alphabet, owner)
         if words is self.words:
@@ -189,8 +190,8 @@ class Sample:
         return Sample(words, self.counts, alphabet, self.num_dropped)
 
     def to_series(self) -> pd.Series[int]:
-        """Return the counts as a pandas Series, indexed by the written strings: as `value_counts`
-        makes it.
+        """Return the counts as a pandas Series, indexed by the written strings, like that of
+        `value_counts`.
 
         >>> Sample.of(Words.of([(0,), (0, 1), (0,)]), Alphabet(("a", "b"))).to_series().to_dict()
         {'a': 2, 'ab': 1}
@@ -198,7 +199,7 @@ class Sample:
         Raises
         ------
         MissingExtra
-            Without pandas.
+            If pandas is not installed.
         """
         check_extra("pandas", "pandas")
         import pandas as pd
@@ -269,12 +270,12 @@ class Sample:
         Parameters
         ----------
         sizes : sequence of int
-            The number of strings of each part; together at most as many as were counted.
+            The number of strings in each part; their sum is at most the number of counted strings.
 
         Raises
         ------
         RecipeError
-            If a size is negative, or their sum is larger than that of the counts.
+            If a size is negative, or the sum of the sizes is larger than that of the counts.
         """
         check_entries("sizes", sizes, int)
         check_type("seed", seed, int)

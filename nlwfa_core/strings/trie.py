@@ -1,7 +1,7 @@
 """Build the prefix tree of many words as arrays, level by level.
 
 Each node stands for a prefix. Nodes are numbered by the length of their prefixes, then
-alphabetically: so ties between prefixes are broken in the order of these numbers, and a node comes
+alphabetically. Ties between prefixes are broken in the order of these numbers, and a node comes
 after its parent. Trees are used to count prefixes, suffixes and factors, and to compute the state
 after each distinct prefix only once.
 """
@@ -29,7 +29,7 @@ SCORES_AT_ONCE = 2**24  # scores of next symbols that are held in memory togethe
 
 
 def check_tree(trie: Trie, num_symbols: int) -> None:
-    """Raise RecipeError unless the symbols of a prefix tree are in 0 … num_symbols − 1."""
+    """Raise RecipeError unless all symbols of a prefix tree are in 0 … num_symbols − 1."""
     if trie.num_symbols > num_symbols:
         check_symbols(Words(trie.symbol[1:], np.array([0, trie.num_nodes - 1])), num_symbols)
 
@@ -88,7 +88,7 @@ class Trie:
 
     @cached_property
     def word_of_node(self) -> IntArray:
-        """Return the number of the word that ends at each node, shape (num_nodes,): −1 if none
+        """Return the number of the word that ends at each node, shape (num_nodes,); −1 if none
         does. The words must be distinct.
         """
         numbers = np.full(self.num_nodes, -1, dtype=np.int64)
@@ -168,7 +168,7 @@ class Trie:
         return table
 
     def child(self, nodes: IntArray, symbols: IntArray) -> IntArray:
-        """Find the child of each node by its symbol; −1 if there is none, the node is −1 or the
+        """Find the child of each node by its symbol; −1 if there is no child, the node is −1 or the
         symbol is too large.
 
         The shapes of `nodes` and `symbols` are broadcast.
@@ -184,8 +184,8 @@ class Trie:
         )
 
     def walk(self, words: Words, backward: bool = False) -> tuple[IntArray, IntArray]:
-        """Find the nodes of each word's prefixes in this tree, from λ up to the longest prefix that
-        is a node.
+        """Find the nodes of each word's prefixes in this tree, from λ to the longest prefix that is
+        a node.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class Trie:
         may_shrink: bool = True,
         size_of: Callable[[FloatArray], FloatArray] = sizes,
     ) -> tuple[FloatArray, IntArray]:
-        """Compute states as `roll_out` does, but divided by 2ᵉ, so those after long prefixes
+        """Compute states as `roll_out` does, but divided by 2ᵉ, so that states after long prefixes
         neither vanish nor overflow.
 
         Multiplying by powers of two does not change the digits. The steps must be linear wherever
@@ -286,9 +286,9 @@ class Trie:
         initial, transition
             As in `roll_out`.
         smallest : float
-            States whose size is below it are multiplied by 2 to the power of `shift`.
+            States of a smaller size are multiplied by 2 to the power of `shift`.
         largest : float
-            States whose size is above it are divided by that factor.
+            States of a larger size are divided by that factor.
         shift : int
         may_shrink : bool
             Whether states that were not multiplied before may be divided.
@@ -329,16 +329,15 @@ def frequent_prefixes(
     number: int,
     reading: Literal["forward", "backward", "anywhere"] = "forward",
 ) -> tuple[Trie, IntArray]:
-    """Build a tree that contains the `number` most frequent prefixes of some words, and few other
-    prefixes.
+    """Build a tree that contains the `number` most frequent prefixes of some words and few others.
 
     The frequency of a prefix is the number of strings that begin with it, so frequencies fall from
     a node to its children. A branch is not extended beyond a prefix if `number` other prefixes are
-    neither longer nor rarer. Among equally frequent prefixes, the shorter ones come first.
+    neither longer nor rarer. Among equally frequent prefixes, shorter prefixes come first.
 
     `counts` (num_words,): how often each word was seen. `reading`: "backward" reads words from
     their ends, so the prefixes are reversed suffixes. "anywhere" reads words from every position in
-    them, so the prefixes are factors, counted as often as they occur.
+    them, so the prefixes are factors, and every occurrence counts.
 
     Returns `tree`: the tree; its `paths` are empty, because only prefixes of the words are in it.
     `counts` (num_nodes,): the frequency of each node's prefix.
@@ -430,8 +429,8 @@ def _sums_at(nodes: IntArray, counts: npt.NDArray[np.int64], num_nodes: int) -> 
 
 
 def batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
-    """Yield the numbers of some words, and their prefix tree, in batches whose scores of next
-    symbols fit into memory.
+    """Yield the numbers of some words, and their prefix tree, in batches whose next-symbol scores
+    fit in memory.
 
     Words with a common prefix stay together.
     """
@@ -449,8 +448,8 @@ def batches(words: Words, num_symbols: int) -> Iterator[tuple[IntArray, Trie]]:
 def chain_weights(
     next_probabilities: FloatArray, trie: Trie, ends: IntArray | None = None
 ) -> FloatArray:
-    """Compute P(x) for each word of a tree, shape (num_words,), as the product of next-symbol
-    probabilities and that of the end.
+    """Compute P(x) for each word of a tree, shape (num_words,), as the product of its next-symbol
+    probabilities and the probability of the end.
 
     `next_probabilities` (num_nodes, num_symbols + 1): the probability of each symbol after each
     node's prefix; the last column is the end of the string. `ends`: nodes; if given, P(x) is

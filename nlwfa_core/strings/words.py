@@ -5,9 +5,9 @@ A word is a sequence of symbols. A symbol is a number in 0 … num_symbols − 1
 its written form. `Words` holds many words one after the other in one array, with the position at
 which each begins.
 
-`distinct` compares 64-bit fingerprints of words first, and then those words whose fingerprints are
-equal, because different words may share one. A dictionary of tuples would need ten times the memory
-and time: an uploaded file may have 20 million words.
+`distinct` first compares 64-bit fingerprints of words, and then the words whose fingerprints are
+equal, because different words may share a fingerprint. A dictionary of tuples would need ten times
+the memory and time, and an uploaded file may have 20 million words.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Alphabet:
     'run stop'
 
     `unknown`: the symbol that stands for all others, if there is one. Alphabets with the same
-    symbols are equal, whether or not one of these stands for the unknown.
+    symbols are equal, whether or not a symbol stands for the unknown.
 
     >>> Alphabet(("a", "b", "?"), unknown="?").encode("abc")
     (0, 1, 2)
@@ -121,7 +121,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, symbols: Iterable[str], unknown: str | None = None) -> Alphabet:
-        """Return the alphabet of the different symbols among these: numbers in their order,
+        """Return the alphabet of the distinct symbols among these: numbers in ascending order,
         anything else alphabetically, and last the symbol that stands for all others, if any.
 
         >>> Alphabet.of("abba").symbols, Alphabet.of(["10", "9"], unknown="<unk>").symbols
@@ -159,15 +159,15 @@ class Alphabet:
 
     @property
     def separator(self) -> str:
-        """Return the text between two symbols of a written word: nothing if every symbol is one
+        """Return the text between two symbols of a written word: empty if every symbol is one
         character, otherwise a space.
         """
         return "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
 
     @property
     def in_tokens(self) -> bool:
-        """Return whether written words are split at white space even if they have none, because a
-        symbol has several characters. The symbol for the unknown does not count.
+        """Return whether a written word is always split at white space, even if it contains none,
+        because a symbol has several characters. The symbol for the unknown does not count.
         """
         return any(len(symbol) > 1 for symbol in self.symbols if symbol != self.unknown)
 
@@ -188,7 +188,7 @@ class Alphabet:
     def decode(self, word: Iterable[int]) -> str:
         """Write a word as text; λ for the empty word.
 
-        Raises RecipeError for anything but numbers of symbols.
+        Raises RecipeError unless the word consists of numbers of symbols.
         """
         try:
             numbers = tuple(word)
@@ -204,13 +204,13 @@ class Alphabet:
     def encode(self, text: str) -> Word:
         """Convert a written word to the numbers of its symbols.
 
-        Each character is a symbol; if some symbols of the alphabet are longer, or the word has
-        white space inside, it is split at white space instead.
+        Each character is a symbol. If some symbols of the alphabet are longer, or the word has
+        white space inside, the word is split at white space instead.
 
         Raises
         ------
         RecipeError
-            If a symbol is not in the alphabet, and the alphabet has none for the unknown.
+            If a symbol is not in the alphabet, and the alphabet has no symbol for the unknown.
         """
         numbers = self.numbers
         other = None if self.unknown is None else numbers[self.unknown]
@@ -224,7 +224,7 @@ class Alphabet:
 
     def unknown_note(self, text: str) -> str:
         """State which symbols of a written word are read as the symbol for the unknown; empty if
-        none is.
+        there are none.
 
         >>> Alphabet(("a", "b", "?"), unknown="?").unknown_note("abcd")
         "2 symbols are read as '?': c, d."
@@ -247,7 +247,7 @@ class Alphabet:
 
 
 def check_unknown(unknown: str) -> None:
-    """Raise RecipeError if a text can't be the symbol for the unknown."""
+    """Raise RecipeError if a string can't be the symbol for the unknown."""
     check_type("unknown", unknown, str)
     if unknown.split() != [unknown] or unknown == LAMBDA:
         raise RecipeError(
@@ -294,7 +294,7 @@ class Words:
     offsets : array, shape (num_words + 1,)
         Word i is `symbols[offsets[i]:offsets[i + 1]]`.
     alphabet : Alphabet or None
-        The written forms of the symbols, if they are known, as for words from a file or a sample.
+        The written forms of the symbols, if known, as they are for words from a file or a sample.
         `in_alphabet` renumbers the symbols by another alphabet.
 
     Raises
@@ -397,16 +397,16 @@ class Words:
         return cls(symbols, offsets, next((part.alphabet for part in parts), None))
 
     def packed(self) -> Words:
-        """Return the same words in the smallest integers that hold them, because int64 would need
-        many times the size of a file.
+        """Return the same words in the smallest integer type that holds them, because int64 would
+        need many times the size of a file.
         """
         return Words(smallest(self.symbols), smallest(self.offsets), self.alphabet)
 
     def in_alphabet(self, alphabet: Alphabet | None, owner: str = "the") -> Words:
         """Renumber the symbols of these words by another alphabet.
 
-        If either alphabet is unknown (None), the words are returned unchanged. Symbols that the
-        other alphabet does not have become its symbol for the unknown, if it has one.
+        If either alphabet is unknown (None), the words are returned unchanged. Symbols that are not
+        in the other alphabet become its symbol for the unknown, if it has one.
 
         >>> words = Words(np.array([0, 1]), np.array([0, 2]), Alphabet(("a", "c")))
         >>> list(words.in_alphabet(Alphabet(("a", "b", "c"))))
@@ -420,8 +420,8 @@ class Words:
         Raises
         ------
         RecipeError
-            If a symbol of these words is not in that alphabet and the alphabet has none for the
-            unknown.
+            If a symbol of these words is not in that alphabet and the alphabet has no symbol for
+            the unknown.
         """
         old_alphabet = self.alphabet
         if old_alphabet is None or alphabet is None or old_alphabet is alphabet:
@@ -490,7 +490,7 @@ class Words:
         return (self.offsets[1:] - 1, -1) if backward else (self.offsets[:-1], 1)
 
     def take(self, indices: npt.ArrayLike, packed: bool = False) -> Words:
-        """Copy the words at `indices`, in that order, as int64, or if `packed` is true in these
+        """Copy the words at `indices`, in that order, as int64 or, if `packed` is true, in these
         words' own integer type.
         """
         selection = np.asarray(indices)
@@ -597,7 +597,7 @@ def first_words(words: Words) -> str:
 
 
 def in_order(symbols: Iterable[str]) -> list[str]:
-    """Sort symbols: by their numbers if all are whole numbers, else alphabetically."""
+    """Sort symbols: by number if all are whole numbers, otherwise alphabetically."""
     names = list(symbols)
     numbers_only = all(NUMBER.fullmatch(name) for name in names)
     return sorted(names, key=lambda name: (len(name), name) if numbers_only else (0, name))
@@ -643,8 +643,8 @@ def whole_numbers(name: str, values: npt.ArrayLike) -> IntArray:
 
 
 def float64_array(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Convert numbers to an array of float64 if the conversion rounds none of them. An array of
-    float64 is returned without a copy.
+    """Convert numbers to an array of float64, without rounding any of them. An array of float64 is
+    returned without a copy.
 
     >>> float64_array("initial", [1, 0])
     array([1., 0.])

@@ -12,7 +12,7 @@ a class.
 - `quizzes`: quizzes before and after a lesson, and the normalised gain.
 - `class_board`: what a class has answered.
 - `class_plan`: the plan for a class, step by step.
-- `glossary`: the field's terms, and those that a text uses.
+- `glossary`: the field's terms, and those used in a given text.
 
 Only the command line and the pages import this package.
 """

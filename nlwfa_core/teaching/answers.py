@@ -141,8 +141,8 @@ class NumbersKey:
         return _plain(text)
 
     def check(self, text: str) -> Verdict:
-        """Give credit for each number that is right. A wrong answer that a hint is about gets the
-        reason of that hint.
+        """Give credit for each number that is right. A wrong answer that matches a hint gets the
+        hint's reason.
         """
         numbers = read_numbers(text)
         if len(numbers) != len(self.values):
@@ -185,8 +185,8 @@ class Option:
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """One option that is right, or several, all of which have to be chosen; each wrong one takes a
-    right one's credit away.
+    """One option that is right, or several, all of which have to be chosen; each wrong one cancels
+    the credit of a right one.
 
     >>> ChoiceKey((Option("1", True), Option("2", True), Option("3", False))).check("1")
     Verdict(credit=0.5, reason='What you chose is right; 1 more is missing.')
@@ -231,7 +231,7 @@ class ChoiceKey:
         return Verdict(0, reason or "No.")
 
     def shuffled(self, seed: int) -> ChoiceKey:
-        """Put the options into an order that the seed decides."""
+        """Put the options into an order determined by the seed."""
         order = np.random.default_rng(seed).permutation(len(self.options))
         return replace(self, options=tuple(self.options[index] for index in order))
 
@@ -305,7 +305,7 @@ class StringKey:
 class CellKey:
     """A cell of a matrix, by the labels of its row and column; several may be right.
 
-    Half the credit if only the row or only the column is right.
+    An answer gets half the credit if only the row or only the column is right.
     """
 
     rows: tuple[str, ...]
@@ -332,15 +332,15 @@ class CellKey:
             if self._read(hint.answer) == cell:
                 return Verdict(0, hint.reason)
         if any(cell[0] == right[0] for right in self.cells):
-            return Verdict(0.5, "The row is right, the column is not.")
+            return Verdict(0.5, "The row is right, but the column is not.")
         if any(cell[1] == right[1] for right in self.cells):
-            return Verdict(0.5, "The column is right, the row is not.")
+            return Verdict(0.5, "The column is right, but the row is not.")
         return Verdict(0, "Neither the row nor the column is right.")
 
     def _read(self, text: str) -> tuple[str, str]:
         parts = _parts(text.replace(",", SEPARATOR.strip()))
         if len(parts) != 2:
-            raise RecipeError(f"a cell is a row and a column; got {text[:40]!r}")
+            raise RecipeError(f"a cell must be a row and a column; got {text[:40]!r}")
         return _options_in(parts[:1], self.rows)[0], _options_in(parts[1:], self.columns)[0]
 
 
@@ -381,7 +381,7 @@ class OrderKey:
         )
 
     def shuffled(self, seed: int) -> tuple[str, ...]:
-        """Put the items into a wrong order that the seed decides."""
+        """Put the items into a wrong order determined by the seed."""
         order = np.random.default_rng(seed).permutation(len(self.items))
         items = tuple(self.items[index] for index in order)
         return items if items != self.items else items[::-1]
@@ -416,7 +416,7 @@ def read_number(text: str) -> float:
         raise RecipeError(f"write one number: {FORMS}; got {typed!r}")
     numbers = [_decimal(part, typed) for part in parts]
     if len(numbers) == 2 and numbers[1] == 0:
-        raise RecipeError(f"a fraction must not have the denominator 0; got {typed!r}")
+        raise RecipeError(f"a fraction's denominator must not be 0; got {typed!r}")
     value = numbers[0] / numbers[1] if len(numbers) == 2 else numbers[0]
     try:
         return float(value / 100 if share else value)
@@ -441,8 +441,8 @@ def read_numbers(text: str) -> tuple[float, ...]:
 
 
 def write_number(value: float) -> str:
-    """Write a number as a person would: at most six digits; a simple fraction if decimals do not
-    end.
+    """Write a number as a person would: with at most six digits, or as a simple fraction if its
+    decimals do not end.
 
     >>> [write_number(value) for value in (3.0, 0.125, 2 / 3, 0.0417, float("inf"))]
     ['3', '0.125', '2/3', '0.0417', '∞']

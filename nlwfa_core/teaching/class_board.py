@@ -60,7 +60,7 @@ def tries(answers: Iterable[Answer], question: str) -> dict[str, list[Answer]]:
 
 def shown_at_first(record: ClassRecord, opens: str, names: Sequence[str]) -> str:
     """Return what the board shows until the teacher chooses: the step to which the class was moved,
-    otherwise that of the latest answer, otherwise the first of the lesson that opens.
+    otherwise the step of the latest answer, otherwise the first step of the lesson that opens.
     """
     answered = (question_name(answer.task, answer.seed) for answer in reversed(record.answers))
     candidates = (record.place, *answered, f"{opens}/1")
@@ -85,10 +85,10 @@ def first_guesses(answers: Iterable[Answer], question: str) -> list[str]:
 def histogram(key: Key, guesses: Sequence[str]) -> list[Bar]:
     """Count equal answers.
 
-    The options of a choice are all there, in their order; if several may be chosen, each choice
+    All options of a choice are included, in their order; if several may be chosen, each choice
     counts. Equal numbers share one bar, under the text that was entered most often, and bars of
-    numbers are in their order. Other answers come with the most frequent first. Beyond `MAX_BARS`,
-    the rarest are one bar.
+    numbers are in their order. Other answers are ordered by frequency, the most frequent first.
+    Beyond `MAX_BARS`, the rarest share one bar.
 
     >>> [
     ...     (bar.label, bar.count, bar.right)
@@ -154,8 +154,8 @@ def lesson_steps(lessons: Mapping[str, Lesson]) -> dict[str, tuple[str, Step]]:
 
 
 def followed_by(place: str, places: Sequence[str]) -> str:
-    """Return the step after a place, of the next lesson after the last step of one; "" after the
-    last of all, and for anything that is not a step.
+    """Return the step after a place, which may be in the next lesson; "" after the last step of the
+    last lesson, and for anything that is not a step.
 
     >>> followed_by("a/2", ["a/1", "a/2", "b/1"]), followed_by("b/1", ["a/1", "a/2", "b/1"])
     ('b/1', '')

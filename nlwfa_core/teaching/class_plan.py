@@ -55,8 +55,9 @@ def read_notes(text: str) -> dict[str, Note]:
 
 @dataclass(frozen=True)
 class StepPlan:
-    """A row of the plan: what a teacher says, expects and watches for at a step; all Markdown, and
-    may be empty."""
+    """A row of the plan: what a teacher says, expects and watches for at a step. Each is Markdown,
+    and may be empty.
+    """
 
     say: str
     expect: str

@@ -1,4 +1,4 @@
-"""Explain the field's terms in a sentence each, and find those that a text uses."""
+"""Explain the field's terms in a sentence each, and find those used in a given text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ TERMS = {
     "the cell H[u, v] = f(uv).",
     "factor": "A part of a string without gaps: b is a factor of abc.",
     "weight": "The number f(x) that a model gives a string x; a probability if no weight is "
-    "negative "
-    "and all add up to 1. A linear model that is fitted to a matrix comes near probabilities, but "
-    "nothing keeps its weights above 0.",
+    "negative and all add up to 1. A linear model fitted to a matrix approximates probabilities, "
+    "but nothing keeps its weights above 0.",
     "mass": "A sum of weights. A model's mass is the sum over all strings: 1 for probabilities. It "
     "diverges if it is infinite.",
     "rank": "The number of linearly independent rows of a matrix; for a Hankel matrix, the number "
@@ -37,9 +36,8 @@ TERMS = {
     "Pautomac": "A competition (2012). Its score is a perplexity on test strings, 2 to the power "
     "of −Σ P*(x) log₂ P(x), where P* is the true model, and P the one being scored. We give its "
     "logarithm, log₂.",
-    "perplexity": "2 to the power of the mean number of bits that a model needs for a string. "
-    "Lower is "
-    "better.",
+    "perplexity": "2 to the power of the mean number of bits that a model needs for a string, or "
+    "for a symbol. Lower is better.",
     "NDCG": "How well a model ranks the next symbols: 1 if the likeliest come first, in their "
     "order. "
     "Higher is better.",
@@ -57,12 +55,12 @@ TERMS = {
     "shows how much of it is chance.",
     "n-gram": "A model that guesses the next symbol from the n − 1 symbols before it.",
     "epoch": "One pass of training over all cells of the Hankel matrix, or over all strings.",
-    "validation string": "A string that is not learned from, but used to choose among models.",
+    "validation string": "A string used to choose among models, not to learn from.",
 }
 
 
 def terms_in(text: str) -> dict[str, str]:
-    """Return the terms that a text uses, with their explanations, in the order of `TERMS`.
+    """Return the terms used in a given text, with their explanations, in the order of `TERMS`.
 
     >>> list(terms_in("Which prefixes have the lowest WER? The 5-gram's rank stays 3."))
     ['prefix', 'rank', 'WER', 'n-gram']

@@ -6,8 +6,8 @@ A file begins with a heading between two lines of `---`: title, minutes and summ
 begins with a `## ` line. Below it come lines `name: value` (page, show, `recipe: fields`, `do:
 label | fields`, models, look, hide: see `Step`), a blank line, the text, and optionally a question
 with its answer (see `questions`). The text is Markdown and is not escaped: it must come from the
-lab's authors, never from its users. A teacher finds all of this explained in docs/lessons.md. Links
-to a lesson are made in `pages.shared.share_link`.
+lab's authors, never from its users. docs/lessons.md explains all of this to teachers. Links to a
+lesson are made in `pages.shared.share_link`.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ def read_lessons(folder: Path, errors: list[str] | None = None) -> dict[str, Les
     names begin.
 
     Such a number only determines this order and is not part of the lesson's name. `errors`: if
-    there is a list, a file with an error is left out, and the message is appended to the list.
+    a list is given, a file with an error is left out, and its error message is appended to the
+    list.
 
     Raises RecipeError if a file has an error, unless there is such a list; the message names the
     file and the line.

@@ -96,8 +96,7 @@ def named_values(
 
     `repeatable`: the names that may have several lines.
 
-    Raises FormatError if a line has no colon, its name is not one of `names`, or it has a name for
-    the second time.
+    Raises FormatError if a line has no colon, its name is not one of `names`, or it repeats a name.
     """
     seen: set[str] = set()
     for line, text in enumerate(section.lines, section.first):
@@ -128,7 +127,7 @@ def unknown_name(text: str, names: tuple[str, ...], line: int, advice: str = "")
 def required_values(section: Section, names: tuple[str, ...]) -> dict[str, str]:
     """Return name -> value of the lines `name: value`.
 
-    Raises FormatError also if a name is missing or has no value.
+    Also raises FormatError if a name is missing or has no value.
     """
     values = {name: value for _, name, value in named_values(section, names)}
     missing = [name for name in names if not values.get(name)]
@@ -147,8 +146,8 @@ def read_folder(
     names.
 
     `read`: a function (name, text) of a file -> names, values, and the line of each. The number is
-    not part of the name. `errors`: if there is a list, a file with an error is left out, and the
-    message is appended to the list.
+    not part of the name. `errors`: if a list is given, a file with an error is left out, and its
+    error message is appended to the list.
 
     Raises RecipeError if a file has an error, or two values have the same name, unless there is
     such a list; the message names the file.

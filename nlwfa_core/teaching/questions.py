@@ -8,7 +8,7 @@ declare its key:
 - `numbers: 0.5 0.25 ± 0.01`: several, in this order
 - `right: text` and `wrong: text | reason`: options; with two or more right ones, all of them have
   to be chosen
-- `string: ab | ba`: a string; `alphabet: a b` says its symbols, if they are more than those of the
+- `string: ab | ba`: a string; `alphabet: a b` lists its symbols, if there are more than in the
   answers
 - `cell: λ, ab | ab, λ`: any of these cells (row, column); `rows: λ a b` and `columns: λ a b` are
   the labels
@@ -16,8 +16,8 @@ declare its key:
 - `hint: wrong answer | reason`: for a number, numbers, a string or a cell
 
 What follows is the solution; if it begins with a word and a colon that could be such a line, a
-blank line has to be above it. Below a line `Why?` is an explanation, which is folded. A question
-without a key is not entered: its answer is opened.
+blank line has to be above it. Below a line `Why?` is an explanation, which is folded. The answer to
+a question without a key is not entered but opened.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 took both.
 
 A quiz is a Markdown file like those of the bank of tasks (see `tasks.bank`). Its heading has a line
-`items:` with the names of its items in order: kinds of the file itself, or of the bank. Before and
-after, the numbers are different, and the kinds are the same.
+`items:` with the names of its items in order: kinds of the file itself, or of the bank. The quizzes
+before and after have the same kinds with different numbers.
 
 Source of the gain: R. R. Hake, *Interactive-engagement versus traditional methods* (American
 Journal of Physics 66, 1998), section II: the gain of the class average, divided by the largest gain
@@ -73,10 +73,10 @@ class Gain:
         ...     normalised_gain([1.0], [1.0]).text(),
         ...     normalised_gain([], []).text(),
         ... )
-        ('0.67', 'undefined: all was right before', '–')
+        ('0.67', 'undefined: everything was right before', '–')
         """
         if self.gain is None:
-            return "undefined: all was right before" if self.number else "–"
+            return "undefined: everything was right before" if self.number else "–"
         return f"{self.gain.estimate:.2f}" if math.isnan(self.gain.low) else self.gain.text(".2f")
 
 
@@ -95,8 +95,8 @@ def read_quizzes(
     """Read all quizzes of a folder: name -> quiz, in the order of the files, which are named as
     those of the lessons.
 
-    `errors`: if there is a list, a file with an error is left out, and the message is appended to
-    the list.
+    `errors`: if a list is given, a file with an error is left out, and its error message is
+    appended to the list.
 
     Raises RecipeError if a file has an error, unless there is such a list; the message names the
     file.

@@ -37,8 +37,8 @@ PAPER_SEED_RANKS = (3, 10, 11)
 
 
 def shipped_recipes(lessons: Iterable[Lesson]) -> dict[str, Recipe]:
-    """Return the recipes of all results to ship, key -> recipe; not those whose numbers depend on
-    the type of processor.
+    """Return the recipes of all results to ship, key -> recipe, except those whose numbers depend
+    on the type of processor.
     """
     recipes = [recipe for lesson in lessons for step in lesson.steps for recipe in step.models]
     presets = [recipe for _, recipe in PRESETS.values() if recipe.data.source != "upload"]

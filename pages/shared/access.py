@@ -1,7 +1,7 @@
 """Recognise the person at the server's machine, by a key that the server prints when it starts.
 
 Whatever a browser says about itself can be forged: the address of its page, and even the name under
-which it asks for the server (`Host`), if that name leads to this machine
+which it asks for the server (`Host`), if that name resolves to this machine
 (https://en.wikipedia.org/wiki/DNS_rebinding). The key can't be. It is in the address that the
 server prints; opening that address exchanges it for a cookie, so it leaves the address bar at once.
 The cookie counts only if the browser asked for this machine by a name of its own, from a page of

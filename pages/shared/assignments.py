@@ -1,9 +1,9 @@
-"""Set widgets so that no message that the browser sent earlier undoes it.
+"""Set widgets, and keep earlier messages of the browser from undoing it.
 
 Each message of a browser has the values of all widgets as the browser shows them. A part of a page
 that watches a training run sends such a message several times a second. If one comes while a run of
-the page has set widgets and goes on to another page, or draws the page again, Streamlit would use
-the values in the message, which are the earlier ones.
+the page has set widgets and then opens another page, or redraws the page, Streamlit would use the
+values in the message, which are the earlier ones.
 
 So assignments are numbered. The number of the last one is the value of a widget that nobody sees,
 so the browser gets it with the values and sends it back with them. A message with an earlier number
@@ -37,7 +37,7 @@ class Assignment:
 def assign(values: Mapping[str, Any]) -> None:
     """Set widgets by their keys.
 
-    To be called in callbacks, or before the widgets are drawn.
+    Call this in callbacks, or before the widgets are drawn.
     """
     number = _next_number()
     _make({key: Assignment(number, value) for key, value in values.items()})
@@ -59,8 +59,7 @@ def is_outdated() -> bool:
 
 
 def repeat() -> None:
-    """Make again those assignments that the browser did not know. To be called before any widget is
-    drawn.
+    """Repeat the assignments that the browser did not know. Call this before any widget is drawn.
 
     After Back, the address determines all values.
     """
@@ -70,7 +69,7 @@ def repeat() -> None:
 
 
 def receipt() -> None:
-    """Draw the widget with the number of the last assignment, after those that it is about."""
+    """Draw the widget with the number of the last assignment, after the widgets that it is for."""
     st.session_state[RECEIPT] = _last()
     with st.container(key="assignments"):  # assets/lab.css hides it
         st.number_input("Last assignment", min_value=0, step=1, key=RECEIPT)

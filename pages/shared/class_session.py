@@ -2,8 +2,8 @@
 places for the teacher.
 
 The code is in the address, and who a visitor is follows from the browser (`visitor.identity`), so a
-reload or a new server changes nothing. Nothing is recorded of a visitor who has not joined. What
-the database refuses for a moment is sent again with the next answer or page.
+reload or a new server changes nothing. Nothing is recorded of a visitor who has not joined. Answers
+that the database temporarily refuses are sent again with the next answer or page.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def join(name: str) -> None:
 
 
 def leave() -> None:
-    """Leave the session, and delete everything that it has of this visitor."""
+    """Leave the session, and delete everything in it that belongs to this visitor."""
     here, member = st.session_state[MEMBER]
     with database_errors_as_sentences():
         store().leave(here, member)
@@ -261,8 +261,8 @@ def begin(name: str) -> None:
 def record(*responses: Response, began: str = "") -> None:
     """Record the tries of responses for the teacher, if this visitor has joined a session.
 
-    `began`: the name by which `begin` knows since when the visitor has had the question or the
-    quiz. To be called in callbacks.
+    `began`: the name under which `begin` noted when the visitor first saw the question or the quiz.
+    Call this in callbacks.
     """
     try:
         if not joined():
@@ -329,7 +329,7 @@ def restored(answers: list[Answer]) -> dict[tuple[str, int], Response]:
 
 
 def hand_in(content: str) -> None:
-    """Hand in a link or a text. Raises RecipeError if that is not possible."""
+    """Hand in a link or text. Raises RecipeError if that is not possible."""
     here, member = st.session_state[MEMBER]
     with database_errors_as_sentences():
         store().hand_in(here, member, content)

@@ -11,10 +11,10 @@ from pages.shared.server import ASSETS
 
 
 def component(name: str, *scripts: str) -> Any:
-    """Make a component of its three files.
+    """Make a component from its three files.
 
     Its script may use the functions of `assets/numbers.js`, `assets/drawing.js`, and other scripts
-    in its folder, and its style sheet goes on from `assets/drawing.css`.
+    in its folder, and its style sheet extends `assets/drawing.css`.
     """
     html, css, js = (
         (ASSETS / name / f"{name}.{kind}").read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def _nothing() -> None:
 
 
 def keep_charts() -> None:
-    """Keep a copy of each chart of Plotly on the page while Streamlit draws it anew."""
+    """Keep a copy of each Plotly chart on the page while Streamlit redraws it."""
     with st.container(key="charts"):
         _charts(key="nlwfa.charts", height=1)
 
@@ -129,7 +129,7 @@ def explore(
     learner and the linear rank that were chosen in it; and "looks": what is looked at, each of
     `LOOKS`, "" for its initial value. In one run it has "settings", whether they were opened.
 
-    What changes comes in parts of its own: otherwise Streamlit would also send the component's
+    The parts that change are sent separately; otherwise Streamlit would also send the component's
     script again.
 
     Parameters

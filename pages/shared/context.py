@@ -134,7 +134,9 @@ class Context:
         return hankel_alphabet(self.data.train.alphabet, hankel.statistic, hankel.bounded)
 
     def matrix(self, choice: MatrixChoice) -> Matrix:
-        """Return the matrix that the lens shows. Raises RecipeError if its model can't give it."""
+        """Return the matrix that the lens shows. Raises RecipeError if it can't be computed from
+        the model.
+        """
         return _matrix(self.hankel_key, choice, self.hankel, self.svd)
 
     def prefixes(self, number: int) -> Words:
@@ -164,7 +166,7 @@ class Context:
 
     @property
     def default_learner(self) -> str:
-        """Return the sidebar's learner if it has a result, otherwise the first one that has."""
+        """Return the sidebar's learner if it has a result, otherwise the first one that has one."""
         learner = self.recipe.learning.learner
         return learner if learner in self.results else next(iter(self.results))
 

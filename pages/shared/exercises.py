@@ -51,7 +51,7 @@ def responses() -> dict[tuple[str, int], Response]:
 
 def exercise(task: str, seed: int, question: Question, how: str = "") -> None:
     """Draw the fields for the answer to a question, or the result if the question has been
-    answered. `how`: what an empty field shows in place of the kind of answer that it is for.
+    answered. `how`: the text in an empty field, instead of the kind of answer expected.
     """
     assert question.key is not None
     key = question.key
@@ -137,7 +137,7 @@ def _said(key: Key, answer: str) -> str:
 
 
 def option_letter(number: int) -> str:
-    """Return the letter by which a class speaks of an option.
+    """Return the letter that a class uses for an option.
 
     >>> option_letter(0), option_letter(3)
     ('A', 'D')
@@ -210,7 +210,7 @@ def has_just_been_right(task: str) -> bool:
 
 def tick(task: str, key: Key, option: str) -> None:
     """Tick an option of a question in which several are right, as a click on the picture does. If
-    there is no such option, the page says so. To be called in callbacks.
+    there is no such option, the page says so. Call this in callbacks.
     """
     response = responses().get((task, 0))
     if not isinstance(key, ChoiceKey) or not key.several or (response and response.over):
@@ -232,9 +232,9 @@ def enter(task: str, text: str) -> None:
 
 
 def choose(task: str, key: Key, ending: str) -> bool:
-    """Choose the option of a question that ends with a text, as a tap on the picture does, unless
+    """Choose the option of a question that ends with a string, as a tap on the picture does, unless
     the question is over. Without such an option, the page says so. Returns whether an option
-    was chosen. To be called in callbacks.
+    was chosen. Call this in callbacks.
     """
     response = responses().get((task, 0))
     if not isinstance(key, ChoiceKey) or key.several or (response and response.over):
@@ -248,7 +248,7 @@ def choose(task: str, key: Key, ending: str) -> bool:
 
 
 def _check(task: str, seed: int, key: Key, fields: list[str]) -> None:
-    """Read an answer from its widgets, and check it. To be called in callbacks."""
+    """Read an answer from its widgets, and check it. Call this in callbacks."""
     errors = st.session_state.setdefault(ERRORS, {})
     errors.pop((task, seed), None)
     before = responses().get((task, seed), Response(task, seed))
@@ -277,6 +277,6 @@ def entered_text(key: Key, fields: list[str]) -> str:
 
 
 def _show(response: Response) -> None:
-    """Show the solution. To be called in callbacks."""
+    """Show the solution. Call this in callbacks."""
     responses()[response.task, response.seed] = response.opened()
     st.session_state.get(ERRORS, {}).pop((response.task, response.seed), None)

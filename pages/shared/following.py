@@ -58,7 +58,7 @@ def open_place(place: str) -> bool:
 
 
 def watch() -> None:
-    """Check again and again whether the class was moved, and if so, draw the page again.
+    """Check repeatedly whether the class was moved; if so, redraw the page.
 
     Call this at the end of a page. The part that checks is a new one in each run, because Streamlit
     drops the last messages of a run if it is asked for a part that it knows while the run ends.

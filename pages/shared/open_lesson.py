@@ -98,7 +98,7 @@ def place() -> str:
 
 
 def open_lesson(name: str, index: int = 0) -> None:
-    """Open a step of a lesson: its text, its page and its recipe. To be called in callbacks, or
+    """Open a step of a lesson: its text, its page and its recipe. Call this in callbacks, or
     before the sidebar is drawn.
     """
     if not url_parameters.value(LESSON):
@@ -227,7 +227,7 @@ def _recipes_of(lesson: Lesson) -> list[Recipe]:
 
 def leave() -> None:
     """Close the lesson, and restore what was set before it, unless the visitor has chosen other
-    strings in the meantime. To be called in callbacks.
+    strings in the meantime. Call this in callbacks.
     """
     position = current()
     close()
@@ -282,7 +282,7 @@ def next_lesson(name: str) -> str:
 
 
 def leaves_open(key: str) -> bool:
-    """Return whether a box that is open without a lesson may be open: in a lesson, only if the step
+    """Return whether a box that is open by default may be open: in a lesson, only if the step
     points at it.
     """
     position = current()
@@ -299,7 +299,7 @@ def draws_alone(key: str) -> bool:
 
 def answer_by_cell(row: str, column: str) -> bool:
     """Tick the cell with these labels among the answers to the open step's question. Returns
-    whether its answers are cells. To be called in callbacks.
+    whether its answers are cells. Call this in callbacks.
     """
     position = current()
     question = position and position[0].steps[position[1]].question
@@ -312,7 +312,7 @@ def answer_by_cell(row: str, column: str) -> bool:
 
 def answer_by_cut(rank: int) -> None:
     """Enter the rank to which a cut was dragged as the answer to the open step's question, if the
-    step is about a cut and asks for a whole number. To be called in callbacks.
+    step is about a cut and asks for a whole number. Call this in callbacks.
     """
     if _asks_for_cut():
         exercises.enter(place(), str(rank))
@@ -362,7 +362,7 @@ def answer_by_share(share: float) -> None:
 
 def answer_by_state(column: str) -> bool:
     """Choose the answer to the open step's question that ends with the name of the column in which
-    a state of the walk stands. Returns whether there is one. To be called in callbacks.
+    a state of the walk stands. Returns whether there is one. Call this in callbacks.
     """
     position = current()
     question = position and position[0].steps[position[1]].question

@@ -123,7 +123,7 @@ def _load(recipe: Recipe) -> None:
 
 
 def _take_from_address() -> None:
-    """Read the pins from the address, once a session and after the browser's Back."""
+    """Read the pins from the address, once per session and after the browser's Back."""
     for name in NAMES:
         if url_parameters.came_back() or _key(name) not in st.session_state:
             code, st.session_state[_key(name)] = st.query_params.get(name.lower(), ""), None

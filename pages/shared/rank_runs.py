@@ -37,7 +37,7 @@ def objective(recipe: Recipe) -> str:
 
 
 def seeds_of(learner: str) -> str:
-    """Return what training runs of a learner with other seeds are called.
+    """Return the name of a learner's training runs with other seeds.
 
     >>> seeds_of("both.non")
     'both.non, other seeds'
@@ -46,15 +46,15 @@ def seeds_of(learner: str) -> str:
 
 
 def recipes(recipe: Recipe, way: str) -> dict[str, dict[int, tuple[Recipe, ...]]]:
-    """Return, for networks trained in a way, learner -> rank -> recipes. The first that is finished
-    is drawn; for `PFA`, that is the one with the most starts. Under `seeds_of` each network's
-    learner are, for each rank, the recipes of `OTHER_SEEDS`.
+    """Return, for networks trained in a given way, learner -> rank -> recipes. The first that is
+    finished is drawn; for `PFA`, that is the one with the most starts. The key `seeds_of(learner)`
+    of each network has, for each rank, the recipes of `OTHER_SEEDS`.
     """
     return _recipes(recipe, sidebar.hidden_options(), way)
 
 
 def keys(recipe: Recipe) -> Keys:
-    """Return the keys of `recipes` for networks that are trained as the sidebar says."""
+    """Return the keys of `recipes` for networks that are trained as the sidebar specifies."""
     remembered = sidebar.hidden_options()
     way = objective(recipe)
     shared = {"learner": LEARNERS[0], "rank": 1, "objective": way}

@@ -1,7 +1,7 @@
 """Keep a page's own choices in the address, so a link opens the same block, cell, string or
 colours.
 
-These choices are not part of the recipe. They are read from the address once a session and after
+These choices are not part of the recipe. They are read from the address once per session and after
 the browser's Back, and written back unless they have their defaults.
 """
 
@@ -27,7 +27,7 @@ LINKED = "screen.linked"
 
 
 def leave_others(page: str) -> None:
-    """Read the parameters once a session, and again after Back; remove those of other pages from
+    """Read the parameters once per session, and again after Back; remove those of other pages from
     the address.
     """
     if url_parameters.came_back():

@@ -60,7 +60,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 def prepare() -> None:
     """Exclude all objects that exist now from garbage collection, because they stay in memory.
 
-    To be called once, when the server starts: after its imports, and before the first visitor,
+    Call this once, when the server starts: after its imports, and before the first visitor,
     whose session must not stay.
     """
     for path in (ASSETS.parent / "pages" / "views").glob("[a-z]*.py"):
@@ -104,7 +104,7 @@ def _trim(due: int) -> None:
 
 
 def trim_after_session() -> None:
-    """Call `trim_later` when this session's browser leaves. To be called in each run; only the
+    """Call `trim_later` when this session's browser leaves. Call this in each run; only the
     first has an effect.
 
     It also has no effect outside a server, for example where `multiprocessing` imports app.py into

@@ -49,7 +49,7 @@ def _names() -> list[str]:
         names = [name for name in names if name not in unknown]
         url_parameters.set_value(SHOW, ",".join(names))
         text = (
-            f"show: the sidebar has no control called {unknown[0][:40]!r}; it was left out. "
+            f"show: the sidebar has no control called {unknown[0][:40]!r}, so it was ignored. "
             "Examples: rank, learner, source."
         )
         error_toast(text)

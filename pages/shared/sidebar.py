@@ -3,10 +3,10 @@ has keys of recipe widgets.
 
 There is a widget for each field of the recipe's records that has an effect. What it looks like
 follows from the field's declaration (`records.Option`). A widget's key is the field's flat name.
-The address has a parameter of that name while the value is not the one with which the lab begins.
+The address has a parameter of that name if the value differs from the lab's initial one.
 
-Widgets are a third of what drawing a page costs, so those that nobody sees are not drawn: on pages
-that do not use them, in closed expanders, and in lessons. Their values stay.
+Widgets take a third of the time needed to draw a page, so those that nobody sees are not drawn: on
+pages that do not use them, in closed expanders, and in lessons. Their values stay.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ CONTROLS = tuple(
     for name, (part, field) in FIELDS.items()
     if part != "learning" or any(LEARNERS[kind].could_have(field) for kind in HANKEL_LEARNERS)
 )
-# Flat name -> the values among which the sidebar offers a choice, each with a text.
+# Flat name -> the values among which the sidebar offers a choice, each with a description.
 CHOICES: dict[str, Mapping[str, str]] = {
     name: OPTIONS[name].choices for name in CONTROLS if OPTIONS[name].choices
 } | {
@@ -210,7 +210,7 @@ def _read_address() -> dict[str, str]:
 
 
 def _parsed(name: str, text: str) -> Any:
-    """Return the value that a text is for a field, None if its control does not accept it."""
+    """Return the value that a string is for a field, None if its control does not accept it."""
     if name in CHOICES:
         return text if text in CHOICES[name] else None
     kind = OPTIONS[name].kind
@@ -324,7 +324,7 @@ def _of_learner(recipe: Recipe, learner: str, options: tuple[tuple[str, type, An
 def set_values(values: dict[str, Any]) -> None:
     """Set controls, including hidden ones.
 
-    To be called in callbacks, because widgets can't be set once they are drawn.
+    Call this in callbacks, because widgets can't be set once they are drawn.
     """
     assignments.assign(values | {"controls.preset": None})
 
@@ -334,7 +334,7 @@ def current() -> Recipe:
     if CURRENT not in st.session_state:
         # When a server's very first visitor opens a page, Streamlit runs that page without the
         # entry file, because there is a folder called `pages`. A call of st.navigation ends that
-        # mode for good; then the same page runs again.
+        # mode permanently; then the same page runs again.
         navigation()
         st.rerun()
     recipe: Recipe = st.session_state[CURRENT]
@@ -368,7 +368,7 @@ def hide_unused(page: str) -> None:
     """Hide the parts of the sidebar that a page does not use, by a mark that the style sheet looks
     for: the controls keep their values.
 
-    To be called before the sidebar is drawn, so nobody sees them disappear.
+    Call this before the sidebar is drawn, so nobody sees them disappear.
     """
     mark = UNUSED.get(page)
     if mark:
@@ -379,7 +379,7 @@ def hide_unused(page: str) -> None:
 def restore_values(values: Mapping[str, Any]) -> None:
     """Set controls to all values that the sidebar had, and forget those of other controls.
 
-    To be called in callbacks, because widgets can't be set once they are drawn.
+    Call this in callbacks, because widgets can't be set once they are drawn.
     """
     _forget_other(values)
     set_values(dict(values))
@@ -396,7 +396,7 @@ def _forget_other(values: Mapping[str, Any]) -> None:
 def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
     """Set all controls to a recipe.
 
-    To be called in callbacks, because widgets can't be set once they are drawn.
+    Call this in callbacks, because widgets can't be set once they are drawn.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ def set_recipe(recipe: Recipe, *, forget: bool = True) -> None:
 
 
 def set_rank(rank: int) -> None:
-    """Set the rank. To be called in callbacks."""
+    """Set the rank. Call this in callbacks."""
     assignments.assign({"rank": min(rank, limits.most("rank"))})
 
 
@@ -434,7 +434,7 @@ def _apply_chosen_preset() -> None:
 def apply_preset(name: str) -> None:
     """Set all controls to a preset; a preset for uploaded files keeps the session's files.
 
-    To be called in callbacks, because widgets can't be set once they are drawn.
+    Call this in callbacks, because widgets can't be set once they are drawn.
     """
     recipe = PRESETS[name][1]
     if recipe.data.source == "upload":

@@ -2,10 +2,10 @@
 nobody knows.
 
 A browser's cookie costs nothing to make, so a limit for each browser does not stop somebody who
-makes thousands. What can't be made is the past: members of a class come before strangers, and among
-members those who joined earlier come first. A browser that asks for very many pages goes behind the
-others like it. All of this is in memory only, and is found again from the class when a browser
-comes back.
+makes thousands. But nobody can fake having joined earlier: members of a class come before
+strangers, and among members those who joined earlier come first. A browser that asks for very many
+pages is ranked behind others of its kind. All of this is in memory only, and is found again from
+the class when a browser comes back.
 """
 
 from __future__ import annotations

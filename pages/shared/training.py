@@ -64,7 +64,7 @@ NETWORK_NOTE = (
     "negative. Only the strongest lines between two layers are shown. The stronger a unit's "
     "colour, the larger its value, relative to the largest value in its layer over all these "
     "prefixes; a thick ring means that tanh bends the value. Entries of H are divided by the "
-    "largest one. As training lowers the loss, the picture of H − Ĥ fades."
+    "largest entry. As training lowers the loss, the picture of H − Ĥ fades."
 )
 
 
@@ -135,7 +135,7 @@ def _with_estimate(label: str, recipes: list[Recipe]) -> tuple[str, str]:
         )
     return (
         f"{label} (about {duration(seconds)})",
-        "This is how long runs that differ only in rank and seeds took. It holds if nobody else is "
+        "Estimated from runs that differ only in rank and seeds. It takes longer if others are "
         "training.",
     )
 
@@ -298,8 +298,8 @@ def another_seed(recipe: Recipe) -> None:
         label,
         key="train.another",
         icon=":material/play_arrow:",
-        help=f"The same network from other random weights, because this one is already trained. "
-        f"{explanation}",
+        help="The same network from different random weights, because this one is already "
+        f"trained. {explanation}",
         on_click=_train_seed,
         args=(missing,),
     )
@@ -481,7 +481,7 @@ def _play(*recipes: Recipe) -> None:
 
 
 def cancel(*recipes: Recipe) -> None:
-    """Cancel runs, and say so if one goes on for somebody else."""
+    """Cancel runs, and say so if one continues for somebody else."""
     visitor_runs.cancel(*recipes)
     if any(
         (status := visitor_runs.status(recipe)) and status.state in ("queued", "running")

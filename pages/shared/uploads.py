@@ -20,7 +20,7 @@ from nlwfa_core.files import file_label, make_room, short_title
 from nlwfa_core.history.database import database_errors_as_sentences
 from nlwfa_core.sources.reading import as_controls
 from pages.shared import contents, visitor, visitor_runs
-from pages.shared.widgets import escape_markdown
+from pages.shared.widgets import refusal_text
 
 OWN_TITLES = "uploads.titles"
 REFUSED = "uploads.refused"  # key of an uploader -> why its last file was refused
@@ -32,9 +32,9 @@ def store(data: bytes, title: str) -> str:
     """Store a file, and return its SHA-256. Raises RecipeError if it is too large, or can't be
     written.
 
-    If all files together are too large, those that nobody has used for longest go, except those of
-    stored runs, of the lessons, and those that members of classes uploaded within a day. The latter
-    give way to another member's file.
+    If all files together are too large, those that nobody has used for longest are deleted, except
+    those of stored runs, of the lessons, and those that members of classes uploaded within a day.
+    The latter give way to another member's file.
     """
     is_known = visitor.is_known()
     allowed = limits.most("upload_disk_bytes") // (1 if is_known else STRANGERS_SHARE)
@@ -98,7 +98,7 @@ def label(name: str) -> str:
 def refuse(
     uploader: str, title: str, reason: object, outcome: str = "Nothing was changed."
 ) -> None:
-    """Remember why an uploader's file was refused. To be called in callbacks; `refusal` draws it.
+    """Remember why an uploader's file was refused. Call this in callbacks; `refusal` draws it.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def refuse(
     title : str
         The name of the file.
     """
-    st.session_state.setdefault(REFUSED, {})[uploader] = (
-        f"{short_title(title)}: {as_controls(str(reason))} – {outcome}"
+    st.session_state.setdefault(REFUSED, {})[uploader] = refusal_text(
+        f"{short_title(title)}: {as_controls(str(reason))}", outcome
     )
 
 
@@ -121,11 +121,11 @@ def refusal(uploader: str) -> None:
     """Draw why an uploader's last file was refused, with a button to dismiss it; nothing if it was
     not.
     """
-    sentence = st.session_state.get(REFUSED, {}).get(uploader)
-    if sentence is None:
+    text = st.session_state.get(REFUSED, {}).get(uploader)
+    if text is None:
         return
     with st.container(key=f"{uploader}.refused", gap="xsmall"):
-        st.error(escape_markdown(sentence), icon=":material/error:")
+        st.error(text, icon=":material/error:")
         st.button(
             "Dismiss",
             key=f"{uploader}.dismiss",

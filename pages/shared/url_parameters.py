@@ -1,9 +1,9 @@
 """Read and write the address's parameters that belong to no widget, and make entries in the
 browser's history.
 
-These parameters are read once a session, and again after Back or Forward; they are written back in
-each run. Streamlit removes the parameters of widgets that are not on the page; parameters written
-here stay.
+These parameters are read once per session, and again after Back or Forward; they are written back
+in each run. Streamlit removes the parameters of widgets that are not on the page; parameters
+written here stay.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def any_has_ended() -> bool:
 
 def estimate(*recipes: Recipe) -> float | None:
     """Estimate how many seconds it takes to run recipes if nobody else is training; None if there
-    is no run to go by.
+    is no comparable run.
     """
     return runner().estimate(*recipes)
 

@@ -1,7 +1,9 @@
-"""Stand between the web server and Streamlit: the key, headers, uploads, and who is served first.
+"""Handle requests between the web server and Streamlit: the key, headers, uploads, and who is
+served first.
 
-Streamlit runs this as middleware of its `App` (`app.py`), before it reads a request. So what is
-refused here costs no memory and no page, and nothing here relies on what a page's own messages say.
+Streamlit runs this as middleware of its `App` (`app.py`), before it reads a request. So a request
+that is refused here costs no memory and no page, and nothing here relies on what a page's own
+messages say.
 
 Source of the interface: https://asgi.readthedocs.io/en/latest/specs/main.html.
 """

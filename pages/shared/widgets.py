@@ -52,16 +52,37 @@ log = logging.getLogger(__name__)
 
 
 def escape_markdown(text: str) -> str:
-    """Escape a text so that Markdown shows its characters unchanged, because sentences may quote a
+    """Escape text so that Markdown shows its characters unchanged, because sentences may quote a
     user's symbols.
 
-    After parsing Markdown, Streamlit replaces texts such as ":smile:" and "->" by icons and arrows.
-    Backslashes do not prevent that, so a word joiner, a character without width, is put between
-    their characters. Paths of the server lose their folders.
+    After parsing Markdown, Streamlit replaces strings such as ":smile:" and "->" by icons and
+    arrows. Backslashes do not prevent that, so a word joiner, a character without width, is put
+    between their characters. Paths of the server lose their folders.
     """
     text = without_folders(text, home(), LAB_FOLDER)
     apart = re.sub(r":(?=material/|streamlit:)|(?<!\S)[-<>~](?=[-=>])", "\\g<0>\u2060", text)
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$:~<>|&^=])", r"\\\1", apart)
+
+
+def refusal_text(reason: str, outcome: str = "Nothing was changed.") -> str:
+    """Write as Markdown why something was refused, and what came of it. If the reason ends with
+    advice for several cases, each "; if …", these become the items of a list.
+
+    >>> print(refusal_text("got 1 column", "It was left out."))
+    got 1 column – It was left out\\.
+    >>> print(refusal_text("got 3 columns: name one; if one has labels, classify; if not, wait"))
+    got 3 columns\\: name one
+    <BLANKLINE>
+    - If one has labels, classify
+    - If not, wait
+    <BLANKLINE>
+    Nothing was changed\\.
+    """
+    first, *cases = reason.split("; if ")
+    if not cases:
+        return escape_markdown(f"{reason} – {outcome}")
+    items = "\n".join(f"- If {escape_markdown(case)}" for case in cases)
+    return f"{escape_markdown(first)}\n\n{items}\n\n{escape_markdown(outcome)}"
 
 
 def written_string(text: str) -> str:
@@ -107,9 +128,7 @@ def errors_as_messages() -> Iterator[None]:
 
 
 def room_for_results() -> None:
-    """Keep a page as high as the window while its results are awaited, so that it does not
-    scroll.
-    """
+    """Keep a page as high as the window while its results are awaited, so it does not scroll."""
     with st.container(key="room_for_results"):  # assets/lab.css gives it its height
         st.html("<i></i>")
 
@@ -143,7 +162,7 @@ def _list(sentences: Sequence[str], noun: str, icon: str) -> None:
 def error_toast(error: Exception | str) -> None:
     """Show an error in a corner of the screen.
 
-    To be called in callbacks, which can't draw on the page.
+    Call this in callbacks, which can't draw on the page.
     """
     st.toast(escape_markdown(str(error)), icon=":material/error:", duration="long")
 
@@ -156,8 +175,8 @@ def dark() -> bool:
 def training_lines(learner: str, lines: Iterable[tuple[str, str]]) -> None:
     """Draw a line for each stage of a learner's training, from its state and its summary.
 
-    Training that ended after all its epochs is as it was asked for, so it has no warning; training
-    that diverged has a message of its own.
+    Training that ended after all its epochs did what was asked, so it has no warning; training that
+    diverged has a message of its own.
     """
     for state, summary in lines:
         icon = ":material/hourglass_bottom:" if state == UNFINISHED else ":material/check:"
@@ -265,7 +284,7 @@ def table_downloads(
     name : str
         The name of the files, without an ending.
     caption : str
-        Stands in LaTeX and Markdown with the table.
+        Written with the table in LaTeX and Markdown.
 
     Returns
     -------

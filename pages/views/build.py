@@ -189,8 +189,8 @@ def read_link() -> None:
         st.session_state[TASK] = name if name in contents.challenges() else None
         if name and name not in contents.challenges():
             text = (
-                f"build: there is no task called {name[:40]!r}; it was left "
-                f"out{did_you_mean(name, contents.challenges())}"
+                f"build: no task is called {name[:40]!r}, so it was ignored."
+                f"{did_you_mean(name, contents.challenges(), is_sentence=True)}"
             )
             st.toast(escape_markdown(text), icon=":material/info:")
     if packed:
@@ -463,7 +463,8 @@ def _draw_key_numbers(wfa: WFA, draft: Draft) -> None:
             label,
             key="build.scale",
             on_click=_scale,
-            help="Divide by the sum; in each state, arrows and end then sum to 1.",
+            help="Divide the weights of all strings by their sum, and rescale each state so that "
+            "the weights of its arrows and its end sum to 1.",
         )
 
 
@@ -516,7 +517,7 @@ def matrix(wfa: WFA) -> None:
     svd = truncated_svd(hankel.block, min(hankel.block.shape))
     size = f"{hankel.num_prefixes} × {hankel.num_suffixes}"
     st.markdown(
-        f"{size} strings: numerical rank **{svd.numerical_rank}**. "
+        f"{size} block: numerical rank **{svd.numerical_rank}**. "
         f"{facts.rank_sentence(svd.numerical_rank, shown)}"
     )
     identity = sha256(f"{_draft().link_text()} {kept} {rows} {columns}".encode()).hexdigest()[:24]
@@ -563,7 +564,7 @@ def by_hand_calculation(wfa: WFA, word: Word) -> None:
     product = latex.joined([r"\alpha_0^\top", *symbols, r"\alpha_\infty"], r"\,")
     st.latex(f"f(x)={product}")
     calculation = by_hand(wfa, word, alphabet)
-    titles = ("Parameters", "Step by step; a state is a row", "The weight")
+    titles = ("Parameters", "Step by step (states are row vectors)", "The weight")
     for title, formula in zip(titles, calculation.latex(DIGITS), strict=True):
         st.markdown(f"**{title}**")
         st.latex(formula)
@@ -633,8 +634,8 @@ def learn_back(wfa: WFA) -> None:
     st.subheader("How many strings does it take?", anchor=False)
     if not st.toggle("Measure", key="build.measure", persist_state="session"):
         st.caption(
-            f"Spectral learning with {len(SIZES)} sample sizes, {NUM_SEEDS} seeds each: a few "
-            "seconds."
+            f"Runs spectral learning on {len(SIZES)} sample sizes with {NUM_SEEDS} seeds each, in "
+            "a few seconds."
         )
         return
     draft = _draft()
@@ -720,7 +721,7 @@ def merging(wfa: WFA) -> None:
     st.markdown(
         "Strings from your automaton form a prefix tree, with a node for each beginning. "
         "Beginnings with the same continuations share a state. So each node is compared with the "
-        "existing states: it is merged into one of them, or it becomes a state."
+        "existing states, and is merged into one of them or becomes a state."
     )
     picture = st.container(key="build.merging")
     left, right = st.columns(2)
@@ -812,8 +813,8 @@ def files() -> None:
                     )
         if "automaton.pautomac.txt" not in contents:
             st.caption(
-                "PAutomaC's format needs a probabilistic automaton: in each state, arrows and end "
-                "sum to 1."
+                "PAutomaC's format needs a probabilistic automaton: the weights of each state's "
+                "arrows and its end sum to 1."
             )
         if len(_draft().link_text()) > MAX_LINK:
             st.caption("This automaton is too large for a link: share its file instead.")

@@ -61,10 +61,10 @@ REMOVE_NOTE = (
 )
 STORED = (
     "The session stores your nickname, if you choose one, the step that you are at, your answers "
-    "to questions and quizzes with their times, and what you hand in; it stores no name, no "
-    "address, and nothing that you upload. Your teacher sees what is stored. It is deleted when "
-    f"the teacher deletes the session, and at the latest {KEEP_DAYS} days after it was opened; "
-    "*Leave* deletes your part at once. You don't need to join to use the lab."
+    "to questions and quizzes with their times, and what you hand in. It stores no name, no "
+    "address and nothing that you upload. Your teacher sees what is stored. The session is deleted "
+    f"when the teacher deletes it, and at the latest {KEEP_DAYS} days after it was opened; *Leave* "
+    "deletes your part at once. You don't need to join to use the lab."
 )
 
 
@@ -248,10 +248,7 @@ def _how_to_join() -> None:
     all_lessons = contents.lessons()
     left, right = st.columns([3, 2], vertical_alignment="center")
     with left:
-        st.markdown(
-            f"Open the link, or enter the code **{code}** on the *Class* page. Both lead to "
-            "the same place."
-        )
+        st.markdown(f"Open the link, or enter the code **{code}** on the *Class* page.")
         names = [THIS_PAGE, *all_lessons]
         name = st.selectbox(
             "Students who join start at",
@@ -723,8 +720,8 @@ def _gains(record: ClassRecord) -> None:
     widgets.draw_table(table, "class.gains", "Quizzes before and after each lesson")
     st.caption(
         "Only students who took both are counted; minutes are medians. The normalised gain is "
-        "(after − before) / (1 − before): the gain as a share of the largest possible gain. In "
-        f"brackets is the 95 % interval over students, if there are at least {quizzes.FEWEST}."
+        "(after − before) / (1 − before): the gain as a share of the largest possible gain. With "
+        f"at least {quizzes.FEWEST} students, its 95 % interval over students is in brackets."
     )
 
 

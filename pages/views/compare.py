@@ -230,7 +230,7 @@ def _sizes(context: Context) -> list[int]:
 def _seed_sentence(recipe: Recipe, new: bool) -> str:
     if not new:
         return (
-            "With each seed, networks start from other random weights, on the same strings. "
+            "With each seed, networks start from different random weights, on the same strings. "
             "Spectral learning is not random, so one run is enough."
         )
     source = ", and so is the automaton that draws them" if recipe.data.source in RANDOM else ""
@@ -406,10 +406,9 @@ def curves(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome]) -> 
         )
         st.caption(
             "A line of several seeds is their mean, and its band is the 95 % interval of that "
-            "mean (Student's t): where the mean over many more seeds would be. With few seeds "
-            "the band is wide, and the chart may cut it off. A seed whose score is not finite is "
-            "left out of the mean, and there is no band there; ∞ at the top edge marks where "
-            f"that happened. Reference models have no band{one}."
+            "mean (Student's t). With few seeds the band is wide, and the chart may cut it off. A "
+            "seed whose score is not finite is left out of the mean; the chart then has no band at "
+            f"that point, and marks ∞ at its top edge. Reference models have no band{one}."
         )
     if sweep.against == "strings" and context.recipe.data.source in ("verbs", "upload"):
         st.caption(
@@ -611,7 +610,7 @@ def records(context: Context, named: Mapping[str, Outcome]) -> None:
     with st.container(key="compare.records"):
         alt = "The runs among published figures, the best first"
         widgets.draw_table(record_table(problem, runs_here), "compare.records.table", alt)
-    kind = f" The kind of problem is {problem.kind}." if problem.kind else ""
+    kind = f" {problem.kind_sentence}" if problem.kind else ""
     num_strings = context.data.train.num_strings
     st.caption(
         f"{'Higher' if problem.higher_is_better else 'Lower'} is better.{kind} Runs learned "
@@ -773,7 +772,7 @@ def conventions(named: Mapping[str, Outcome], by: str) -> None:
     with box:
         st.markdown(
             "An output of 0 or below has no logarithm. Public programs handle such outputs "
-            "differently, and so print different perplexities."
+            "differently, so they print different perplexities."
         )
         name = st.selectbox("Model", ranking(named, by), key="compare.model")
         run = Context(named[name].recipe)

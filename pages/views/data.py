@@ -30,7 +30,7 @@ from nlwfa_core.hankel.boundary import counted_string
 from nlwfa_core.records import options_of
 from nlwfa_core.rounding import format_share
 from nlwfa_core.sources.preview import HEAD, preview
-from nlwfa_core.sources.reading import Reading
+from nlwfa_core.sources.reading import Reading, as_controls
 from nlwfa_core.sources.recognition import reading_of
 from nlwfa_core.strings.sample import Sample
 from pages.shared import (
@@ -45,7 +45,7 @@ from pages.shared import (
 )
 from pages.shared.context import Context
 from pages.shared.open_lesson import SHARES
-from pages.shared.widgets import escape_markdown
+from pages.shared.widgets import escape_markdown, refusal_text
 
 # Two dicts of the session: field -> how often its uploader was emptied; field -> SHA-256 of a file
 # that waits for another file.
@@ -81,8 +81,8 @@ OTHERS = {
     ),
     "upload_prefixes": (
         "Prefixes",
-        "SPiCe: beginnings of strings, one per line. What a model predicts after them is scored "
-        "against the targets.",
+        "SPiCe: prefixes, one per line. A model's predictions after them are scored against the "
+        "targets.",
     ),
     "upload_targets": (
         "Targets",
@@ -482,7 +482,7 @@ def _paste_control() -> None:
     )
     reason = st.session_state.pop(PASTE_ERROR, None)
     if reason:
-        st.error(escape_markdown(f"{reason} – Nothing was changed."), icon=":material/error:")
+        st.error(refusal_text(reason), icon=":material/error:")
     st.button("Use these strings", key="data.use", icon=":material/check:", on_click=_use_pasted)
 
 
@@ -490,9 +490,10 @@ def _use_pasted() -> None:
     content = (st.session_state.get(PASTED) or "").encode()
     try:
         limits.check_at_most(
-            "the size of pasted strings in bytes (a file may be larger)",
+            "pasted strings (a file may be larger)",
             len(content),
             limits.most("pasted_bytes"),
+            unit="bytes",
         )
         name = uploads.store(content, PASTED_TITLE)
         # There are too few strings to set some aside for a test.
@@ -500,7 +501,7 @@ def _use_pasted() -> None:
         names = dict.fromkeys(UPLOADS, "") | {"upload": name, "upload_test": test}
         data = _read(**names, **ALL_STRINGS, **reading_fields(Reading()))
     except RecipeError as error:
-        st.session_state[PASTE_ERROR] = str(error)
+        st.session_state[PASTE_ERROR] = as_controls(str(error))
         return
     _set_training_strings(names, Reading())
     text = reading_of(PASTED_TITLE, data.readings["upload"])

@@ -1,6 +1,6 @@
 """Draw the Learn page: runs to resume, lessons, presets.
 
-To open at once, it reads no strings and trains nothing.
+It reads no strings and trains nothing, so it opens at once.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The views of the Practice page: the choice of kinds, one task, and the score of this session; or
-a quiz of a lesson.
+"""Draw the Practice page: the choice of kinds, one task, and the score of this session; or a quiz
+of a lesson.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _take(chosen: Quiz, when: str, tasks: Sequence[Task], fields: Sequence[list[
     """Read all answers of a quiz and record them, unless one can't be read, or one is empty and the
     visitor has not been told so yet.
 
-    To be called in callbacks.
+    Call this in callbacks.
     """
     taken = []
     errors = []
@@ -258,8 +258,8 @@ def _read_link(bank: Mapping[str, Kind]) -> None:
         unknown = [name for name in chosen if name not in bank]
         if unknown:
             text = (
-                f"tasks: there is no kind of task called {unknown[0][:40]!r}; it was left "
-                f"out{did_you_mean(unknown[0], bank)}"
+                f"tasks: no kind of task is called {unknown[0][:40]!r}, so it was ignored."
+                f"{did_you_mean(unknown[0], bank, is_sentence=True)}"
             )
             st.toast(escape_markdown(text), icon=":material/info:")
     if number is not None:

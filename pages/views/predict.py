@@ -226,7 +226,7 @@ def _states_and_calculation(
     except RecipeError as error:
         st.info(escape_markdown(str(error)), icon=":material/info:")
         return
-    titles = ("Parameters", "Step by step; a state is a row", "The weight")
+    titles = ("Parameters", "Step by step (states are row vectors)", "The weight")
     for title, formula in zip(titles, calculation.latex(digits), strict=True):
         st.markdown(f"**{title}**")
         st.latex(formula)
@@ -235,8 +235,8 @@ def _states_and_calculation(
         f"All numbers are computed in full precision and written with {digits} significant digits"
     )
     st.caption(
-        f"{escape_markdown(notes)} {rounding}, so a calculator that is given the written numbers "
-        "may give different last digits."
+        f"{escape_markdown(notes)} {rounding}, so calculating with the written numbers may give "
+        "different last digits."
     )
     st.markdown("**The same as text, with all rows and columns**")
     st.code(calculation.text(digits), language=None, height=CODE_HEIGHT)

@@ -491,8 +491,7 @@ def _graph(context: Context, models: Mapping[str, WFA]) -> None:
     )
     st.caption(
         f"{num_visible} of {model.transitions.size} transitions, {rule}{hidden}. Orange: below 0. "
-        "A learned WFA is unique only up to a change of basis: another basis gives the same "
-        "weights of strings, but a different graph."
+        "In another basis, the weights of strings are the same, but the graph is different."
     )
     table = weights_table(model, alphabet, smallest)
     widgets.draw_table(table, "states.weights", "Weights of the graph")

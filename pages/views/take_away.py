@@ -21,7 +21,7 @@ from nlwfa_core.export.downloads import (
     figure_files,
     model_files,
     refusals,
-    score_file,
+    score_files,
 )
 from nlwfa_core.export.notebook import notebook
 from nlwfa_core.export.ranks import rank_files
@@ -44,18 +44,25 @@ RECIPE_FILE = "take_away.recipe"
 # A download's bytes, or a function that makes them on demand. On a page whose fragment polls,
 # Streamlit loses the function.
 Content = bytes | Callable[[], bytes]
+MIME = {
+    "csv": "text/csv",
+    "html": "text/html",
+    "ipynb": "application/x-ipynb+json",
+    "json": "application/json",
+    "py": "text/x-python",
+    "tex": "application/x-tex",
+    "zip": "application/zip",
+}
 
 
 @dataclass(frozen=True)
 class Card:
-    """Describes one download: its icon, title, description and file."""
+    """Describes one download: its icon, title and description, and its files, name -> content."""
 
     icon: str
     title: str
     text: str
-    file: str
-    content: Content
-    mime: str = "application/zip"
+    files: dict[str, Content]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +105,8 @@ class FinishedRun:
         same = self.runs_by_rank[PFA.name()].get(learning.rank)
         return [run_folders().result(same[0])] if same else []
 
-    def scores(self) -> bytes:
-        return score_file(self.result, self.data, self.matrix(), self.references, self.alike())
+    def scores(self) -> dict[str, bytes]:
+        return score_files(self.result, self.data, self.matrix(), self.references, self.alike())
 
     def figures(self) -> dict[str, bytes]:
         matrix = self.matrix()
@@ -113,7 +120,7 @@ class FinishedRun:
             "run.ipynb": notebook(recipe).encode(),
             "recipe.json": recipe_file(recipe),
         }
-        files |= {"report.html": self.report(), "scores.csv": self.scores()}
+        files |= {"report.html": self.report(), **self.scores()}
         parts = {
             "model": model_files(self.result),
             "data": data_files(self.data),
@@ -176,25 +183,19 @@ def programs(recipe: Recipe) -> list[Card]:
             ":material/code:",
             "Python script",
             "Repeats the run with every option written out, and prints its scores.",
-            "run.py",
-            script(recipe).encode(),
-            "text/x-python",
+            {"run.py": script(recipe).encode()},
         ),
         Card(
             ":material/menu_book:",
             "Jupyter notebook",
             "Does the same step by step, with formulas, the heat map, loss curves and a table.",
-            "run.ipynb",
-            notebook(recipe).encode(),
-            "application/x-ipynb+json",
+            {"run.ipynb": notebook(recipe).encode()},
         ),
         Card(
             ":material/tune:",
             "Recipe",
             "All options as JSON: load it back below, or use it with nlwfa_core.",
-            "recipe.json",
-            recipe_file(recipe),
-            "application/json",
+            {"recipe.json": recipe_file(recipe)},
         ),
     ]
 
@@ -233,47 +234,42 @@ def results(run: FinishedRun) -> list[Card]:
             ":material/article:",
             "Report",
             "One HTML page with recipe, scores, definitions, pictures and warnings. Works offline.",
-            "report.html",
-            run.report,
-            "text/html",
+            {"report.html": run.report},
         ),
         Card(
             ":material/account_tree:",
             "Model",
             f"{model}{'; also the automaton as JSON, for Graphviz and LaTeX' if linear else ''}.",
-            "model.zip",
-            lambda: zipped(model_files(run.result)),
+            {"model.zip": lambda: zipped(model_files(run.result))},
         ),
         Card(
             ":material/table:",
             "Scores",
-            "CSV: scores on the test strings with all digits, with SP of this rank (and PFA, if "
-            "trained) and the reference models.",
-            "scores.csv",
-            run.scores,
-            "text/csv",
+            "On the test strings, with those of SP of this rank (and PFA, if trained) and the "
+            "reference models: all digits as CSV, or a table in LaTeX.",
+            {
+                "scores.csv": lambda: run.scores()["scores.csv"],
+                "scores.tex": lambda: run.scores()["scores.tex"],
+            },
         ),
         Card(
             ":material/image:",
             "Figures",
             figures,
-            "figures.zip",
-            lambda: zipped(run.figures()),
+            {"figures.zip": lambda: zipped(run.figures())},
         ),
         Card(
             ":material/database:",
             "Strings",
             "Training, validation and test strings in PAutomaC's format, with the symbols' names.",
-            "strings.zip",
-            lambda: zipped(data_files(run.data)),
+            {"strings.zip": lambda: zipped(data_files(run.data))},
         ),
         Card(
             ":material/folder_zip:",
             "Everything",
             "All of this in one folder, including your own files, so that the script and the "
             "notebook run there.",
-            "nlwfa-run.zip",
-            run.everything,
+            {"nlwfa-run.zip": run.everything},
         ),
     ]
 
@@ -286,17 +282,19 @@ def cards(group: list[Card]) -> None:
                 with st.container():
                     st.markdown(f"{card.icon} **{card.title}**")
                     st.caption(card.text)
-                st.download_button(
-                    card.file,
-                    card.content,
-                    card.file,
-                    card.mime,
-                    key=f"take_away.{card.file}",
-                    icon=":material/download:",
-                    on_click="ignore",
-                    width="stretch",
-                    help=f"Download {card.title.lower()}",
-                )
+                with st.container(horizontal=True, gap="xsmall"):
+                    for name, content in card.files.items():
+                        st.download_button(
+                            name,
+                            content,
+                            name,
+                            MIME[name.rsplit(".")[-1]],
+                            key=f"take_away.{name}",
+                            icon=":material/download:",
+                            on_click="ignore",
+                            width="stretch",
+                            help=f"Download {card.title.lower()}",
+                        )
 
 
 def limits_of_formats(result: Result) -> None:
@@ -327,7 +325,7 @@ def _load_recipe() -> None:
         return
     uploads.forget_refusals()
     try:
-        check_at_most("the size of a recipe in bytes", file.size, MAX_RECIPE_BYTES)
+        check_at_most("a recipe", file.size, MAX_RECIPE_BYTES, unit="bytes")
         recipe = Recipe.from_json(file.getvalue().decode("utf-8", errors="replace"))
         sidebar.check_settable(recipe)
         for name in recipe.data.uploads:

@@ -201,14 +201,13 @@ def _listed(options: Mapping[str, object]) -> str:
 PAPER = Settings(
     "1,000 + 500 epochs of Adamax",
     "The paper's two steps: statistic string, no transform, Adamax at the paper's constant "
-    "rates from random weights. The paper "
-    "does not say how long it trained; after so many epochs the second step's loss is still "
-    "falling",
+    "rates from random weights. The paper does not state a number of epochs; after these, the "
+    "second step's loss is still falling",
 )
 # SP is not among these learners, because its result is the same as with PAPER.
 CONVERGED = Settings(
     "training to convergence",
-    "The same two steps and losses, trained by L-BFGS from the SVD until 100 epochs lower "
+    "The same two steps and losses, trained with L-BFGS from the SVD until 100 epochs lower "
     "the loss by less than 1 % "
     "([convergence](../convergence.md)). SP has nothing to train, so its results are those of "
     "*paper*",
@@ -244,8 +243,7 @@ REFINED = Settings(
 CONTROLS = Settings(
     "controls, trained by likelihood",
     "HMM and GRU with the library's defaults ([opponents](../opponents.md)), and SP + "
-    "likelihood: SP on the matrix of the refined "
-    "networks, refined in as many steps",
+    "likelihood: SP on the matrix of the refined networks, refined for the same number of steps",
     ("HMM", "GRU", "SP"),
     linear={"statistic": "prefix", "transform": "row", "num_prefixes": 500, "num_suffixes": 200},
     refinement={"refine": "likelihood", "batch": 250},
@@ -255,7 +253,7 @@ CONTROLS = Settings(
 FEW_STATES = Settings(
     "networks of few states, trained by likelihood",
     "Not the paper's method either: the networks that Explore shows, trained by the likelihood of "
-    "what follows each prefix, without a Hankel matrix "
+    "the next symbol or the end after each prefix, without a Hankel matrix "
     "([how](../likelihood.md))",
     ("both.non",),
     learning={"objective": "likelihood"},

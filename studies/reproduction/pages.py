@@ -82,7 +82,7 @@ FLOORED_TITLE = f"{SCORE_TITLES['kl']}, weights of 0 replaced by {FLOOR:g}"
 BANDS = (
     f"Bands in figures are {CONFIDENCE:.0%} intervals (Student's t) for the mean over all "
     "seeds, not the spread of single seeds. A "
-    "mean of one seed, or of seeds that include an ∞, has no band."
+    "mean of one seed, or of seeds with an ∞, has no band."
 )
 # Sizes in inches; the width of each panel in a chart with one, two, and three or more panels.
 PANEL_WIDTHS = (4.5, 3.3, 2.0)
@@ -190,13 +190,13 @@ def _head(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
         parts += ["\n".join(lines), _unfinished(measured)]
     if experiment.name == "verbs-shipped":
         parts.append(
-            "These verbs are not the paper's, whose file is not part of this project; to use that "
+            "These verbs are not the paper's, whose file is not part of this project. To use that "
             "file, set `--train` and `--validation`."
         )
     return [
         *filter(None, parts),
-        "Values are mean ± standard deviation over the seeds with which all learners in this "
-        "group were run, at this rank or sample size. "
+        "Values are means ± standard deviations over the seeds with which all learners in this "
+        "group were run at this rank or sample size. "
         f"A value without ± is from one seed. {_what_a_seed_is(experiment)}",
     ]
 
@@ -270,9 +270,9 @@ def _time(experiment: Experiment, measured: Sequence[Measured]) -> list[str]:
     name = "k" if x == "rank" else "n"
     return [
         "## How long it took",
-        "Wall-clock time of learning, excluding counting and scoring: seconds (medians over "
-        "runs), and hours (summed over all runs). "
-        "Other programs ran on the same machine; an idle one takes less time.",
+        "The times are wall-clock times of learning, without counting and scoring: seconds are "
+        "medians over runs, and hours are summed over all runs. Other programs ran on the same "
+        "machine; an idle machine takes less time.",
         table(("settings", "learner", *(f"{name} = {at:,}" for at in xs), "hours"), rows),
     ]
 
@@ -511,17 +511,16 @@ def _zeros(
 
 HOW_JUDGED = f"""\
 *Yes* means that the network is ahead of SP, the uniform model and the 5-gram, each time with a {CONFIDENCE:.0%} interval
-of the paired differences between seeds (Student's t) that excludes 0; *no*, that it is behind SP by the same test. For
-*similarly*, *yes* means that the interval of its difference from SP lies within ±{SIMILAR}, and that it is ahead of the
-other two; *no*, that this interval lies wholly above {SIMILAR} or wholly below −{SIMILAR}. A network that meets the
-condition on SP, but is behind another model, is listed with that model. In all other cases, or with fewer than
-{MIN_SEEDS} seeds, the answer is *{UNDECIDED}*. Intervals are not corrected for the
-number of ranks or sizes.
+of the paired differences between seeds (Student's t) that excludes 0. *No* means that it is behind SP by the same test.
+If the paper says *similarly*, *yes* means that the interval of the difference from SP lies within ±{SIMILAR} and that the
+network is ahead of the other two; *no* means that this interval lies wholly above {SIMILAR} or wholly below −{SIMILAR}.
+A network that meets the condition on SP, but is behind another model, is listed with that model. In all other cases, or
+with fewer than {MIN_SEEDS} seeds, the answer is *{UNDECIDED}*. Intervals are not corrected for the number of ranks or sizes.
 
-For each seed, the network compared is the one of these settings with the best validation score (the same score that is compared);
-test scores play no part in the choice. The paper shows curves without numbers, so only its sentences can be checked. Its curves are finite, so
-weights of 0 are replaced by {FLOOR:g} of the total before Pautomac scores are compared; otherwise SP's score would be ∞ wherever a
-test string has weight 0. A positive difference means that the network is ahead."""  # noqa: E501
+For each seed, the network of these settings that is best in the same score on the validation strings is compared; test scores are not
+used to choose it. The paper shows curves without numbers, so only its sentences can be checked. Its curves are finite, so weights of 0 are replaced by {FLOOR:g} of the
+total before Pautomac scores are compared; otherwise SP's score would be ∞ wherever a test string has weight 0. A positive difference means
+that the network is ahead."""  # noqa: E501
 
 
 def _judged_claims(
@@ -533,7 +532,7 @@ def _judged_claims(
     """Write verdicts on the paper's claims, and tables of the comparisons on which they are
     based.
     """
-    body = ["## Against the paper"]
+    body = ["## Compared with the paper's claims"]
     tables = []
     x_name = f"{x_title[-1]} ="
     for name, settings in experiment.settings.items():
@@ -627,13 +626,13 @@ def _networks(curves: Curves, names: Iterable[str]) -> dict[str, Curve]:
 
 
 HOW_CONTROLLED = f"""\
-SP + likelihood is a linear model of the same Hankel matrix as the refined both.non, refined in the same number of steps. HMM
-and GRU have the library's defaults ([opponents](../opponents.md)): the HMM at most 500 iterations of EM from each of three
-starts, the GRU at most 6,000 updates of AdamW at rate 0.02. Validation strings stop all three. A GRU has more parameters than a
-network with as many states.
+SP + likelihood is a linear model that is learned from the same Hankel matrix as the refined both.non, and refined for the same
+number of steps. HMM and GRU have the library's defaults ([opponents](../opponents.md)): the HMM has at most 500 iterations of EM
+from each of three starts, and the GRU at most 6,000 updates of AdamW at rate 0.02. Validation strings stop all three. A GRU has more parameters
+than a network with the same number of states.
 
 Again the network is chosen by its validation score, and a positive difference means that it is ahead.
-*{UNDECIDED.capitalize()}*: the {CONFIDENCE:.0%} interval contains 0, or there are fewer than {MIN_SEEDS} seeds."""  # noqa: E501
+*{UNDECIDED.capitalize()}* means that the {CONFIDENCE:.0%} interval contains 0, or that there are fewer than {MIN_SEEDS} seeds."""  # noqa: E501
 
 
 def _beside_controls(
@@ -769,16 +768,16 @@ def table_1_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
             continue
         body.append(f"With {settings.title}:\n\n{table(TABLE_1_HEADER, [*rows, *line_rows])}")
         if len(chosen) < len(learners):
-            body.append("A learner has a row only when it has been run with every rank.")
+            body.append("A learner has a row only if it has been run with every rank.")
         elif name != CONTROLS:
             body.append(_judged_table_1(chosen, lines))
     return [*body, HOW_JUDGED_TABLE_1], {}
 
 
 HOW_JUDGED_TABLE_1 = f"""\
-*Agrees* means that the model is ahead of all others in its table, the uniform model and the 5-gram included, with a
+*Agrees* means that the model is ahead of all others in its table, including the uniform model and the 5-gram, with a
 {CONFIDENCE:.0%} interval of the paired differences between seeds that excludes 0. With fewer than {MIN_SEEDS} seeds, or if an
-interval contains 0, the answer is *{UNDECIDED}*. “One of the NL-WFA models” is, for each seed, the one with the best
+interval contains 0, the answer is *{UNDECIDED}*. For each seed, “one of the NL-WFA models” is the one with the best
 validation score."""  # noqa: E501
 
 
@@ -837,9 +836,8 @@ def _judged_table_1(chosen: Mapping[str, Sequence[Measured]], lines: Sequence[Me
         )
     parts = [f"- {text}: {answer(every)}" for text, every in answers.items()]
     seeds = len(values_of(chosen["SP"], "wer"))
-    return f"Against the paper ({seeds} {'seed' if seeds == 1 else 'seeds'}):\n\n" + "\n".join(
-        parts
-    )
+    counted = f"{seeds} {'seed' if seeds == 1 else 'seeds'}"
+    return f"Compared with the paper's claims ({counted}):\n\n" + "\n".join(parts)
 
 
 def _table_1_row(
@@ -949,8 +947,7 @@ def spice_body(experiment: Experiment, measured: Sequence[Measured]) -> Body:
             ],
         ),
         "The lowest possible score is the entropy of the prefixes' frequencies. A published "
-        "number that is below it in some base "
-        "has another base, or was computed on other strings.",
+        "number below this score in some base has another base, or was computed on other strings.",
     ]
     return body, {}
 

@@ -76,7 +76,7 @@ def test_two_learners_are_compared_after_a_press() -> None:
     assert not app.main.subheader
     app = ended(app.button(key="classify.start").click().run())
     assert not complaints(app)
-    assert app.main.subheader[0].value == "SP and HMM are right on the same strings"
+    assert app.main.subheader[0].value == "SP and HMM get the same strings right"
 
 
 def test_a_table_with_a_column_of_labels() -> None:

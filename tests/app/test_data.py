@@ -389,7 +389,9 @@ def test_a_file_too_large_is_one_sentence_and_changes_nothing(
     before = counts(app)
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 1000)
     upload(app, b"ab\n" * 400)
-    assert len(complaints(app)) == 1 and "must be at most 1,000; got 1,200" in complaints(app)[0]
+    assert (
+        len(complaints(app)) == 1 and "must be at most 1,000 bytes; got 1,200" in complaints(app)[0]
+    )
     assert counts(app) == before
 
 
@@ -487,7 +489,7 @@ def test_many_pasted_strings_are_split():
         ("   \n", "empty"),
         ("string,count\nab,3\nba,0", "line 3: a count must be at least 1; got '0'"),
         ("λ\nλ\nλ", "every string is empty"),
-        ("ab\n" * 400_000, "must be at most 1,000,000; got"),
+        ("ab\n" * 400_000, "must be at most 1,000,000 bytes; got"),
     ],
 )
 def test_what_can_not_be_read_stays_in_the_box_with_the_reason(text, reason):

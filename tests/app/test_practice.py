@@ -82,6 +82,6 @@ def test_a_link_with_kinds_that_are_not_there():
         and app.number_input(key="practice.number").value == 1
     )
     assert [toast.value.replace("\\", "")[:60] for toast in app.toast] == [
-        "tasks: there is no kind of task called 'cel'; it was left ou",
+        "tasks: no kind of task is called 'cel', so it was ignored. D",
         '"task = -3" in this link is not valid; 1 is used instead.',
     ]

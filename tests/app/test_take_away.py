@@ -44,6 +44,7 @@ def test_programs_are_offered_at_once_and_the_rest_after_training() -> None:
         "report.html",
         "model.zip",
         "scores.csv",
+        "scores.tex",
         "figures.zip",
         "strings.zip",
         "nlwfa-run.zip",
@@ -78,6 +79,7 @@ def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
         "recipe.json",
         "report.html",
         "scores.csv",
+        "scores.tex",
         "data/train.txt",
         "figures/hankel.pdf",
     } <= set(names)
@@ -93,7 +95,7 @@ def test_the_archive_of_everything_holds_the_run(tmp_path) -> None:
 def test_a_pinned_run_can_be_taken_away_too() -> None:
     pinned = Recipe(learning=options("SP", rank=7))
     app = open_lab("take_away", **QUICK, a=recipe_code(pinned))
-    assert "rank=2," in take_away.programs(recipe_of(app))[0].content.decode()
+    assert "rank=2," in take_away.programs(recipe_of(app))[0].files["run.py"].decode()
     app.segmented_control(key="take_away.run").set_value("A").run()
     assert not complaints(app)
     assert f"/train?a={recipe_code(pinned)}" in app.main.code[0].value
@@ -109,7 +111,7 @@ def test_an_opponents_run_has_the_matrix_of_its_strings_and_is_a_probabilistic_a
     )
     app.segmented_control(key="take_away.run").set_value("A").run()
     trained(app, "take_away.start")
-    assert not complaints(app) and len(offered(app)) == 9
+    assert not complaints(app) and len(offered(app)) == 10
     assert not any("Not a probabilistic automaton" in caption.value for caption in app.main.caption)
     monkeypatch.setattr(sidebar, "matrix", lambda: HankelRecipe(num_prefixes=9, num_suffixes=9))
     names = zipfile.ZipFile(
@@ -139,7 +141,7 @@ def test_the_models_of_other_ranks_in_explore_are_taken_along(
     recipe = recipe_of(app)
     monkeypatch.setattr(sidebar, "matrix", lambda: PRESETS["first-steps"][1].hankel)
     run = take_away.finished(recipe, Context(recipe).result, "")
-    scores = pd.read_csv(io.BytesIO(run.scores()), index_col="model")
+    scores = pd.read_csv(io.BytesIO(run.scores()["scores.csv"]), index_col="model")
     assert list(scores.index[:2]) == ["both.non, k = 3", "SP, k = 3"]
     ranks = pd.read_csv(io.BytesIO(run.figures()["ranks.csv"]))
     assert ranks.groupby("learner")["rank"].nunique()["SP"] == 20
@@ -168,7 +170,7 @@ def test_a_recipe_goes_out_and_comes_back(preset: str) -> None:
         (b'{"learning": {"rank": -1}}', "rank must be at least 1; got -1"),
         (b'{"learning": {"rang": 1}}', "rang"),
         (b'{"hankel": {"statistic": "**bigram**"}}', "; got '**bigram**'"),
-        (b" " * 30_000, "must be at most 20,000; got 30,000"),
+        (b" " * 30_000, "must be at most 20,000 bytes; got 30,000"),
         (b"\xff\xfe\x00", "recipe"),
         (b'{"learning": {"learner": "HMM"}}', "the others are on the Compare page"),
         (

@@ -337,7 +337,7 @@ def test_the_switches_choose_the_learner_and_a_title_opens_its_page(page: Page, 
     page.get_by_role("switch", name="how states predict").click()
     expect(page).to_have_url(re.compile("learner=tran.non"))
     page.get_by_role("switch", name="how states step").click()
-    expect(verdict(page)).to_contain_text("matrices are right on [ⁿ]ⁿ to depth")
+    expect(verdict(page)).to_contain_text("matrices are right for [ⁿ]ⁿ up to depth")
     expect(page).to_have_url(re.compile("learner=SP"))
     page.get_by_role("button", name="H: what follows what").click()
     expect(heading(page, "hankel")).to_be_visible()

@@ -269,13 +269,13 @@ VERDICTS = [
     (lane(0.2), lane(0.1), "the nonlinear model has 50% less error"),
     (lane(0.2), lane(0.05), "the nonlinear model has 75% less error"),
     (lane(0.2), lane(0.15), "the nonlinear model has 25% less error"),
-    (lane(0.2), lane(0.19), "level: the curve buys nothing"),
+    (lane(0.2), lane(0.19), "level: the curve gains nothing"),
     (lane(0.2), lane(0.2, reach=4), "level, but the nonlinear model goes deeper"),
     (lane(0.1), lane(0.2), "the linear model has 50% less error"),
     (lane(0.05), lane(0.2), "the linear model has 75% less error"),
     (lane(0.15), lane(0.2), "the linear model has 25% less error"),
-    (lane(0.1), lane(0.2, reach=5), "the linear model is nearer, but not right to that depth"),
-    (lane(0.0), lane(0.0), "level: the curve buys nothing"),
+    (lane(0.1), lane(0.2, reach=5), "the linear model is nearer, but not right up to that depth"),
+    (lane(0.0), lane(0.0), "level: the curve gains nothing"),
     (lane(0.0), lane(0.1), "the linear model has 100% less error"),
     (lane(0.4, error=0.9), lane(0.1, error=0.95), "neither model comes near H"),
     (lane(None), lane(0.2), "only the nonlinear model can be scored"),
@@ -323,7 +323,9 @@ def test_the_headline_is_made_from_the_scores(
     assert found["head"] == f"With 4 states, {expected}"
     line = "".join(text for text, _ in found["line"])
     if network and network["scores"][0] == 0.05:
-        assert line == "distance to the truth 0.050 against 0.200 · both right on [ⁿ]ⁿ to depth 3"
+        assert (
+            line == "distance to the truth 0.050 against 0.200 · both right for [ⁿ]ⁿ up to depth 3"
+        )
 
 
 @pytest.mark.parametrize("objectives", [("hankel", "likelihood"), ("likelihood", "hankel")])
@@ -352,7 +354,7 @@ def test_of_other_objectives_nothing_is_put_down_to_the_curve(
     level = verdict(script, lane(0.2), lane(0.2), objectives=objectives)
     assert level["head"] == "With 4 states, level"
     like = verdict(script, lane(0.2), lane(0.2), objectives=["likelihood", "likelihood"])
-    assert like["head"] == "With 4 states, level: the curve buys nothing"
+    assert like["head"] == "With 4 states, level: the curve gains nothing"
     assert "different ways" not in "".join(text for text, _ in like["line"])
 
 
@@ -374,7 +376,7 @@ UNEQUAL = [
         lane(0.1),
         lane(0.2, reach=5),
         [20, 2],
-        "20 linear states are nearer, but not right to that depth",
+        "20 linear states are nearer, but not right up to that depth",
     ),
     (
         lane(0.1),
@@ -410,7 +412,7 @@ def test_without_a_truth_unequal_numbers_of_states_are_compared_by_wrong_guesses
 def test_where_the_chart_ends_a_model_may_reach_farther(script: Page) -> None:
     line = verdict(script, lane(0.2, reach=2), lane(0.1, reach=8))["line"]
     told = "".join(text for text, _ in line)
-    assert told.endswith("right on [ⁿ]ⁿ to depth 8 or more against 2")
+    assert told.endswith("right for [ⁿ]ⁿ up to depth 8 or more against 2")
 
 
 def test_a_network_that_is_not_trained_to_its_end_is_named_so(script: Page) -> None:
@@ -458,7 +460,7 @@ def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
         "next symbols guessed wrong 0.400 against 0.800 · bits per symbol 1.000 against 1.000"
     )
     level = verdict(script, lane(None, 0.8), lane(None, 0.79), hasTruth=False)
-    assert level["head"] == "With 4 states, level: the curve buys nothing"
+    assert level["head"] == "With 4 states, level: the curve gains nothing"
     linear = verdict(script, lane(None, 0.6), lane(None, 0.8), hasTruth=False)
     assert linear["head"] == "With 4 states, the linear model has 25% fewer wrong guesses"
 
@@ -466,7 +468,7 @@ def test_without_a_truth_wrong_guesses_are_compared(script: Page) -> None:
 BITS = [
     (1.0, 0.9, "the nonlinear model has 0.100 fewer bits per symbol"),
     (1.0, 1.05, "the linear model has 0.050 fewer bits per symbol"),
-    (1.0, 1.01, "level: the curve buys nothing"),
+    (1.0, 1.01, "level: the curve gains nothing"),
     ("∞", 1.0, "only the nonlinear model gives every test string a weight above 0"),
 ]
 
@@ -478,7 +480,7 @@ def test_the_headline_follows_the_score_that_is_chosen(
     lanes = [lane(0.2) | {"scores": [0.2, 0.5, bits, 0, 0]} for bits in (linear, network)]
     assert verdict(script, *lanes, which=2)["head"] == f"With 4 states, {expected}"
     assert (
-        verdict(script, *lanes, which=1)["head"] == "With 4 states, level: the curve buys nothing"
+        verdict(script, *lanes, which=1)["head"] == "With 4 states, level: the curve gains nothing"
     )
 
 
@@ -490,8 +492,8 @@ CHANCE = [
     (0.1, 0.05, "the nonlinear model has 50% less error", {"margins": [None, 0.1, 0.1]}),
     (0.1, 0.099, NO_DIFFERENCE, {"margins": [0.2, 0.1, 0.1]}),  # it may be a fifth
     (0.1, 0.1, NO_DIFFERENCE, {"margins": [0.011, 0.1, 0.1]}),
-    (0.1, 0.1, "level: the curve buys nothing", {"margins": [0.009, 0.1, 0.1]}),  # below a tenth
-    (0.1, 0.095, "level: the curve buys nothing", {"margins": [0.002, 0.1, 0.1]}),
+    (0.1, 0.1, "level: the curve gains nothing", {"margins": [0.009, 0.1, 0.1]}),  # below a tenth
+    (0.1, 0.095, "level: the curve gains nothing", {"margins": [0.002, 0.1, 0.1]}),
     (0.1, 0.1, NO_DIFFERENCE, {"isFew": True}),
     ("∞", 0.1, "only the nonlinear model can be scored", {"margins": [0.2, 0.1, 0.1]}),
 ]
@@ -535,11 +537,13 @@ def test_unequal_numbers_of_states_and_other_seeds_may_differ_by_chance(script: 
 
 def test_without_a_bend_the_linear_model_stands_alone(script: Page) -> None:
     found = verdict(script, lane(0.2), None, learner="SP", rank=1)
-    assert found["head"] == "With 1 state, matrices are right on [ⁿ]ⁿ to depth 3"
+    assert found["head"] == "With 1 state, matrices are right for [ⁿ]ⁿ up to depth 3"
     last = verdict(script, lane(0.2, reach=8), None, learner="SP", rank=1)
-    assert last["head"] == "With 1 state, matrices are right on [ⁿ]ⁿ to depth 8 or more"
+    assert last["head"] == "With 1 state, matrices are right for [ⁿ]ⁿ up to depth 8 or more"
     nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1)
-    assert nothing["head"] == "With 1 state, matrices are not right on any string"
+    assert nothing["head"] == "With 1 state, matrices are wrong at depth 1"
+    nothing = verdict(script, lane(0.2, reach=0), None, learner="SP", rank=1, noun="string")
+    assert nothing["head"] == "With 1 state, matrices get no string right"
     undrawn = {"scores": [0.2, 0.5, 1.0, 0, 0], "training": "–"}
     guessed = verdict(script, undrawn, None, learner="SP", rank=1)
     assert guessed["head"] == "With 1 state, matrices guess 50% of what follows"
@@ -562,7 +566,7 @@ def test_an_n_gram_that_a_network_does_not_beat_is_named(script: Page) -> None:
 
 def test_strings_that_are_no_ladder_are_counted(script: Page) -> None:
     found = verdict(script, lane(0.9, reach=3), lane(0.2, reach=8), noun="string")
-    assert " · right on 8 of 8 strings against 3 of 8 strings" in "".join(
+    assert " · right for 8 of 8 strings against 3 of 8 strings" in "".join(
         part for part, _ in found["line"]
     )
 

@@ -309,14 +309,14 @@ def race(student: Student) -> None:
     expect(depth).to_be_hidden()
     student.answers()
     expect(depth).to_be_visible()
-    expect(depth).to_contain_text("0 from depth 2")
-    expect(depth).to_contain_text("nonlinear right to depth 8 or more")
+    expect(depth).to_contain_text("0 from depth 2 on")
+    expect(depth).to_contain_text("nonlinear right up to depth 8 or more")
     student.goes_on()
     cut = page.get_by_role("slider", name="States of the linear model")
     for rank, zero in ((4, 3), (5, 4), (6, 4), (7, 5)):
         cut.press("ArrowRight")
         expect(cut).to_have_attribute("aria-valuenow", str(rank))
-        expect(depth).to_contain_text(f"0 from depth {zero}")
+        expect(depth).to_contain_text(f"0 from depth {zero} on")
     student.answers()
     student.goes_on()
     # as the step asks; it may have been read in the steps before, where it is not seen
@@ -327,7 +327,7 @@ def race(student: Student) -> None:
     linear, nonlinear = (page.locator(f".explore .lane.{name}") for name in ("upper", "lower"))
     for lane in (linear, nonlinear):  # what the scores were belongs to the drag of the step before
         expect(lane.locator(".scored")).to_have_text(re.compile(r"^TV [\d.]+\s·\sWER [\d.]+$"))
-    expect(linear).to_contain_text("no state for 2 open, so weight 0, whatever follows.")
+    expect(linear).to_contain_text("no state for 2 open brackets, so weight 0, whatever follows.")
     expect(nonlinear).to_contain_text("As in the grey bars")
     student.answers()
     student.goes_on()

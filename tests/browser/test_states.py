@@ -41,7 +41,7 @@ def test_a_token_stops_where_the_automaton_has_no_arrow(page: Page, lab: str) ->
         said = box.locator(".said")
         field = box.get_by_role("textbox", name="String")
         token = box.locator(".token")
-        expect(said).to_have_text("Nothing is read yet. The state is α₀: states 2 and 3.")
+        expect(said).to_have_text("Nothing has been read yet. The state is α₀: states 2 and 3.")
         field.fill("[[]]]")
         field.press("Backspace")
         expect(box.locator(".tape button")).to_have_text(["[", "[", "]", "]"])

@@ -69,7 +69,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
     return with_fields(base, counted | {"learner": learning.learner}, values)
 
 
-# Of networks that are trained by Adamax, for a number of epochs that a test sets.
+# Of networks that are trained with Adamax, for a number of epochs that a test sets.
 AS_IN_THE_PAPER: dict[str, Any] = {"optimizer": "adamax", "start": "random"}
 
 

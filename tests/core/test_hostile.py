@@ -304,7 +304,7 @@ def test_a_file_of_runs_that_is_not_csv(tmp_path: Path, data: bytes) -> None:
 def test_the_file_of_a_sweep_has_a_limit() -> None:
     with pytest.raises(
         RecipeError,
-        match="the size of a sweep's file in bytes must be at most 1,048,576; got 1,048,577",
+        match="a sweep's file must be at most 1,048,576 bytes; got 1,048,577",
     ):
         Grid.from_json(b" " * (2**20 + 1))
     with pytest.raises(RecipeError, match="a sweep must be a JSON object .*; got a list"):

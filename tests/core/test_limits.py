@@ -70,7 +70,7 @@ def test_a_file_sets_limits() -> None:
         ("rank = " + "[" * 5000, "not valid TOML"),
         (
             "#" * 100_000,
-            "the size of the limits file in bytes must be at most 65,536; got 100,000",
+            "the limits file must be at most 65,536 bytes; got 100,000",
         ),
     ],
 )

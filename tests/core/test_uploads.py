@@ -83,7 +83,7 @@ def test_files_that_nobody_has_used_for_longest_make_room(tmp_path: Path) -> Non
     assert [(tmp_path / name).exists() for name in names] == [True, True, True, False, False]
     assert not (tmp_path / f"{names[3]}.name").exists() and (tmp_path / f"{names[2]}.name").exists()
     with pytest.raises(
-        RecipeError, match="that are in use, in bytes, must be at most 300; got 400"
+        RecipeError, match="uploaded files in use must be at most 300 bytes in total; got 400"
     ):
         make_room(shelf, 200, 300, lambda: {names[1], names[2]})
     assert [(tmp_path / name).exists() for name in names[:3]] == [False, True, True]

@@ -44,8 +44,8 @@ def layout(
 ) -> dict[str, Any]:
     """Make a figure's layout from its height in pixels, narrow margins, and any other settings.
 
-    Axes write tiny and huge numbers with a power of ten, as the texts of the page do. A figure is
-    made of its traces and its layout at once: Plotly takes ten times as long for updates.
+    Axes write tiny and huge numbers with a power of ten, like the text of the page. Make a figure
+    from its traces and its layout at once: updating it takes Plotly ten times as long.
     """
     return {
         "height": height,
@@ -57,7 +57,7 @@ def layout(
 
 
 def for_a_wall(figure: go.Figure, letters: int = 24) -> go.Figure:
-    """Enlarge a figure's letters, to a size in pixels, and its height with them, for a projector.
+    """Enlarge a figure's text to a size in pixels, and its height 1.6 times, for a projector.
     Changes the figure and returns it.
     """
     figure.update_layout(

@@ -70,8 +70,8 @@ def guesses_figure(
 ) -> go.Figure:
     """Draw how often each answer was entered, as bars with their counts.
 
-    Right and wrong ones differ in colour and sign. A large figure is for a wall: its smallest
-    letters have 24 pixels, and the counts are written only at the bars.
+    Right and wrong ones differ in colour and sign. A large figure is for a projector: its smallest
+    text is 24 pixels high, and the counts are written only at the bars.
     """
     signs = [RIGHT_SIGN if correct else WRONG_SIGN for correct in right]
     names = [f"{label} {sign}" for label, sign in zip(plain(labels), signs, strict=True)]

@@ -1,4 +1,4 @@
-"""Make ECharts options of the loss curves and the plane of states that change during training.
+"""Make ECharts options for the loss curves and the plane of states, which change during training.
 
 ECharts updates a figure in place, whereas Plotly would redraw it each time.
 """
@@ -54,7 +54,7 @@ def loss_options(
     measure: str = RELATIVE,
     linear_loss: float | None = None,
 ) -> dict[str, Any]:
-    """Make the options of loss curves that have the same measure. Relative losses have logarithmic
+    """Make the options for loss curves with the same measure. Relative losses have logarithmic
     axes, other losses linear ones.
 
     A logarithmic axis begins at epoch 1. A stage that was solved exactly, without epochs, is drawn
@@ -175,7 +175,7 @@ def _linear_line(loss: float, last: int) -> dict[str, Any]:
 def picture_options(
     picture: Snapshot, labels: Sequence[str], classes: Sequence[str]
 ) -> dict[str, Any]:
-    """Make the options of a figure of states in the plane; ECharts animates the points from one
+    """Make the options for a figure of states in the plane; ECharts animates the points from one
     figure to the next.
 
     `picture`: the positions of the states at one epoch. `labels`: the prefix of each point.

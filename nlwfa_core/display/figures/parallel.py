@@ -24,12 +24,11 @@ def parallel_figure(
 ) -> go.Figure:
     """Draw parallel coordinates.
 
-    An axis whose values are texts lists words in the order of their first appearance, then numbers
-    in ascending order. On an axis of numbers, values that are not finite are drawn above all
-    others, at ∞.
+    An axis of texts lists words in the order of their first appearance, then numbers in ascending
+    order. On an axis of numbers, values that are not finite are drawn above all others, at ∞.
 
-    `axes`: name -> one value for each run. `colour_by`: the axis, one of numbers, whose values
-    determine the colours of the lines; low values have the strongest contrast.
+    `axes`: name -> one value for each run. `colour_by`: the axis of numbers whose values determine
+    the colours of the lines; low values have the strongest contrast.
     """
     dimensions = [_dimension(name, values) for name, values in axes.items()]
     index = list(axes).index(colour_by)
@@ -85,7 +84,7 @@ def _dimension(name: str, values: Sequence[str] | Sequence[float]) -> dict[str, 
 
 
 def _size(text: str) -> float:
-    """Convert a text to a number; −∞ if it is a word."""
+    """Convert a string to a number; −∞ if it is a word."""
     try:
         return float(text)
     except ValueError:

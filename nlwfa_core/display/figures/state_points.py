@@ -170,7 +170,7 @@ class _Drawing:
 
 def _labels(points: FloatArray, names: Sequence[str], extent: float) -> list[str]:
     """Return the text next to each point of a path: the names of all prefixes at that place, next
-    to the last of them. On a long path, only the two ends have a text.
+    to the last of them. On a long path, only the two ends are labelled.
     """
     last = len(points) - 1
     places = np.round(points / (SAME_PLACE * extent or 1.0))

@@ -121,7 +121,7 @@ class Calculation:
             f"f({self.string}), by hand",
             f"All numbers are computed in full precision and written with {digits} "
             "significant digits,",
-            "so a calculator that is given the written numbers may give different last digits.",
+            "so calculating with the written numbers may give different last digits.",
             *([ROUNDING_NOTE] if self.has_rounding else []),
             *self.notes,
             "",

@@ -43,7 +43,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def rounding_level(values: FloatArray | sparse.csr_array) -> float:
-    """Return the size up to which numbers among these are rounding errors."""
+    """Return the size up to which any of these numbers is only a rounding error."""
     entries = values if isinstance(values, np.ndarray) else values.data
     return ROUNDING * float(np.abs(entries).max(initial=0.0))
 
@@ -99,7 +99,7 @@ def matrix(
     column_name: Callable[[int], str] | None = None,
     digits: int = 3,
 ) -> str:
-    """Write a matrix in round brackets; if both names are given, as a table with names at its
+    """Write a matrix in round brackets; if both names are given, as a table with names next to its
     rows and above its columns.
 
     In a large matrix, ⋯ and ⋮ replace omitted entries.

@@ -4,5 +4,5 @@
 - `loop`: runs EM to its end.
 - `hmm`: hidden Markov models.
 - `pfa`: probabilistic automata.
-- `em_training`: EM that can stop and be continued, for a search.
+- `em_training`: EM that can be stopped and continued, for a search.
 """

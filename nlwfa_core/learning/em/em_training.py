@@ -1,13 +1,13 @@
-"""EM of a PFA or an HMM that can stop after any iteration and be continued later, as a search under
-a time budget requires.
+"""EM of a PFA or an HMM that can be stopped after any iteration and continued later, as a search
+under a time budget requires.
 
-`pfa.fit_pfa` and `hmm.fit_hmm` train to the end instead (`loop`), with the same E and M steps.
-Except before a split, iterations compute in float32, which takes less than half the time; sums of
+`pfa.fit_pfa` and `hmm.fit_hmm` train to the end (`loop`), with the same E and M steps. Except
+before a split, iterations compute in float32, which takes less than half the time; sums of
 logarithms are in float64.
 
 Plain EM slows down where states are hard to tell apart. Over-relaxed EM (Salakhutdinov, Roweis
-2003) goes further in the direction of each M step, by a length that grows as long as the likelihood
-does. Where the likelihood falls, EM goes on from the last M step.
+2003) goes further in the direction of each M step, by a length that increases while the likelihood
+rises. If the likelihood falls, EM continues from the last M step.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LARGEST_FACTOR = 100.0
 class EMRecipe:
     """The settings that determine a model that EM learns from some strings.
 
-    Raises RecipeError if a number is not possible, or a name is unknown.
+    Raises RecipeError if a number is out of range, or a name is unknown.
     """
 
     learner: str  # one of `EM_FAMILIES`
@@ -136,9 +136,7 @@ def over_relaxed(before: M, after: M, step: float) -> M:
 
 @dataclass(eq=False)
 class EMTraining:
-    """A training run: the state of EM, the best model by the validation strings, and how the loss
-    fell.
-    """
+    """A training run: the state of EM, the best model on the validation strings, and the losses."""
 
     recipe: EMRecipe  # without iterations; `result_recipe` has those of the best model
     # the current model and the next step; None before the first iteration
@@ -171,7 +169,7 @@ class EMTraining:
 
     @property
     def gain(self) -> float:
-        """Return by how much the last half of the iterations lowered the loss."""
+        """Return the amount by which the last half of the iterations lowered the loss."""
         return (
             min(self.losses[: max(len(self.losses) // 2, 1)], default=np.inf) - self.loss
             if self.losses
@@ -180,14 +178,14 @@ class EMTraining:
 
     @property
     def forecast(self) -> float:
-        """Estimate the loss after twice as many iterations, if the new ones gain as much as the
-        last half did; ∞ at the start.
+        """Estimate the loss after twice as many iterations, assuming that the new iterations gain
+        as much as the last half did; ∞ at the start.
         """
         return self.loss if not self.losses or self.has_converged else self.loss - self.gain
 
     @property
     def has_converged(self) -> bool:
-        """Return whether further iterations would hardly lower the loss."""
+        """Return whether further iterations are expected to lower the loss by very little."""
         number = len(self.losses)
         if not number:
             return False
@@ -206,7 +204,8 @@ class EMTraining:
         """Run iterations of EM until they are done, training has converged, or `is_over()` returns
         true. Returns itself.
 
-        `train`: for spectral starts. `trees`: of the training and of the validation strings.
+        `train`: for spectral starts. `trees`: the trees of the training and of the validation
+        strings.
         """
         tree, held_out = trees
         started = self.timer()
@@ -263,7 +262,7 @@ def continued(
     """Run `recipe.iterations_on_all` iterations on the tree of all strings, but none after
     `is_over()` has returned true.
 
-    Returns `models`. `iterations`: how many were run.
+    Returns `models`. `iterations`: the number that were run.
     """
     for iteration in range(recipe.iterations_on_all):
         if is_over():
@@ -291,7 +290,7 @@ def fit_em(recipe: EMRecipe, train: Sample, everything: Sample | None = None) ->
     Raises
     ------
     RecipeError
-        If the recipe has iterations on all strings, and they were not passed.
+        If the recipe has iterations on all strings, and these strings were not passed.
     """
     if recipe.iterations_on_all and everything is None:
         raise RecipeError(

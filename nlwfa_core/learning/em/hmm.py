@@ -1,13 +1,13 @@
 """Learn a hidden Markov model by EM (Baum, Petrie, Soules, Weiss 1970; Rabiner 1989, §III), as a
 WFA of string probabilities.
 
-The end of a string is a symbol, ⊣, that is emitted last: for a string x, the model emits x⊣. A
-state emits a symbol and then moves to the next state, so A_σ = diag(probability of emitting σ) T
-and α∞ = probability of emitting ⊣, where T has the probabilities of the moves. The WFA with these
-weights computes exactly the model's probabilities.
+The end of a string is a symbol, ⊣: for a string x, the model emits x⊣. A state emits a symbol and
+then moves to the next state, so A_σ = diag(probability of emitting σ) T and α∞ = probability of
+emitting ⊣, where T has the probabilities of the moves. The WFA with these weights computes exactly
+the model's probabilities.
 
-(hmmlearn processes one string at a time and takes no counts. The tests compare with its forward
-pass; docs/benchmarks.md gives its time.)
+(hmmlearn processes one string at a time and takes no counts. The tests compare our results with its
+forward pass; docs/benchmarks.md gives its time.)
 """
 
 from __future__ import annotations
@@ -134,10 +134,10 @@ class EM:
     iterations : int
         The largest number of iterations.
     pseudo_count : float
-        A number added to every expected emission, so no string has probability 0 and a string
-        can end in every state. With 0, the likelihood of the training strings never falls from one
-        iteration to the next. With another number c, what never falls is the likelihood times the
-        product of all emission probabilities to the power of c.
+        A number added to every expected emission, so no string has probability 0 and a string can
+        end in every state. With 0, the likelihood of the training strings never falls from one
+        iteration to the next. With another number c, the likelihood times the product of all
+        emission probabilities to the power of c never falls.
     patience : int
         With validation strings, EM stops after this many iterations in a row without a better
         model.
@@ -147,7 +147,7 @@ class EM:
     Raises
     ------
     RecipeError
-        If a number is not possible.
+        If a number is out of range.
     """
 
     iterations: int = 500
@@ -191,7 +191,7 @@ def fit_hmm(
     Raises
     ------
     RecipeError
-        If a number is not possible or a sample is empty.
+        If a number is out of range or a sample is empty.
     Cancelled
         If `cancelled()` returns true.
     """

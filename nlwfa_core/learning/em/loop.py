@@ -1,6 +1,6 @@
-"""Run EM to its end: by validation strings, by a tolerance, or after a number of iterations.
+"""Run EM until validation strings, a tolerance or a number of iterations ends it.
 
-`em_training` has the loop that stops after any iteration and goes on later.
+`em_training` has the loop that can be stopped after any iteration and continued later.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .prefix_tree import BoolArray, M, PrefixTree
 class Loop:
     """Runs EM on several models at once, and keeps the best of each.
 
-    A model that has ended is taken out, so the others no longer wait for it. With validation
-    strings, a model ends after `patience` iterations in a row without a better one; otherwise, when
-    `patience` iterations have lowered the bits per symbol by less than the share `tolerance`, if
-    one is set.
+    A model that is finished is removed, so the others no longer wait for it. With validation
+    strings, a model is finished after `patience` iterations in a row without an improvement.
+    Otherwise it is finished when `patience` iterations have lowered the bits per symbol by less
+    than the share `tolerance`, if one is set.
 
     Raises RecipeError if a sample is empty.
     """

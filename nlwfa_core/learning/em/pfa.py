@@ -2,9 +2,9 @@
 Denis, Esposito 2005, §4), as a WFA.
 
 In each state, a PFA either ends or emits a symbol and moves to a next state: P(σ, j | i) = A_σ[i,
-j], and P(end | i) = α∞[i]. So it has a number for each symbol and each move, whereas an HMM (`hmm`)
-has only the product of an emission and a move; every HMM is a PFA with the same number of states.
-The WFA with these weights computes exactly the model's probabilities.
+j], and P(end | i) = α∞[i]. So it has a separate probability for each symbol and each move, whereas
+an HMM (`hmm`) has only the product of an emission and a move. Every HMM is a PFA with the same
+number of states. The WFA with these weights computes exactly the model's probabilities.
 
 Several starts run at once.
 """
@@ -122,7 +122,7 @@ class PFAs(Models):
 class PFATraining:
     """Options of EM for a PFA.
 
-    Raises RecipeError if a number is not possible, or the start is unknown.
+    Raises RecipeError if a number is out of range, or the start is unknown.
     """
 
     # one of `learning.names.EM_STARTS`: a random model; a spectral model, projected onto
@@ -170,17 +170,17 @@ def fit_pfa(
     """Learn a PFA by EM, and return the best model of all starts.
 
     `initial`: a probabilistic automaton with `num_states` states and the symbols of `train`, from
-    which EM starts, in place of the starts of `training`. EM keeps its zeros: what is impossible
-    stays impossible, so `initial` can fix a structure, such as moves from left to right only.
-    `validation`: strings that decide when EM stops, and which start and iteration has the best
-    model: the one with the fewest bits per symbol on these strings. Without them, it is the last
-    model of the start with the largest likelihood. `report` and `cancelled`: the reported loss is
-    the bits per symbol on the training strings, for the best start.
+    which EM starts, in place of the starts of `training`. EM keeps its zeros, so `initial` can fix
+    a structure, such as moves from left to right only. `validation`: strings that decide when EM
+    stops. The result is the model, among all starts and iterations, with the fewest bits per symbol
+    on these strings. Without them, it is the last model of the start with the largest likelihood.
+    `report` and `cancelled`: the reported loss is the bits per symbol on the training strings, for
+    the best start.
 
     Returns the model, as an automaton that computes the probabilities of strings.
 
-    Raises RecipeError if a number is not possible, a sample is empty, or if `initial` is not such
-    an automaton, or gives a training string the probability 0. Raises Cancelled.
+    Raises RecipeError if a number is out of range, if a sample is empty, or if `initial` is not
+    such an automaton or gives a training string probability 0. Raises Cancelled.
     """
     models, losses = fit_pfas(
         train,
@@ -207,7 +207,7 @@ def fit_pfas(
     """Learn a PFA from each start, with the parameters and errors of `fit_pfa`.
 
     Returns `models`: the best model of each start. `losses` (starts,): its bits per symbol, on the
-    validation strings if there are any, and otherwise on the training strings.
+    validation strings if there are any, otherwise on the training strings.
     """
     check_between("the number of states of a PFA", num_states, 1, limits.most("rank"))
     limits.check_limit("symbols × rank²", train.num_symbols * num_states**2, "transition_numbers")
@@ -294,8 +294,8 @@ def random_pfas(
 
 
 def split_states(models: PFAs, num_states: int, tree: PrefixTree, rng: np.random.Generator) -> PFAs:
-    """Split the states that strings visit most often in two, until each model has twice as many
-    states, or `num_states` if that is fewer.
+    """Split the states that strings visit most often, until each model has twice as many states, or
+    `num_states` if that is fewer.
 
     Both halves have the transitions of the state that was split, and half of the probability of
     each move that led to it and of starting in it. Then all transitions are multiplied by random
@@ -322,12 +322,12 @@ def spectral_pfa(train: Sample, num_states: int, rng: np.random.Generator) -> PF
     """Make a start for EM by spectral learning: a linear model of the strings, projected onto
     distributions.
 
-    A spectral model computes with states in an arbitrary basis, where signs mean nothing. Here the
-    basis is changed to the states of `num_states` prefixes, each divided by its prefix's
-    probability: those that a QR decomposition with pivots picks among the frequent prefixes. In
-    this basis, row i of the A_σ and of α∞ describes what follows prefix i, as a combination of the
-    same prefixes. It sums to 1, but some numbers are negative. These are set to 0, each row is
-    divided by its sum, and the result is mixed with a random model, whose share is NOISE.
+    A spectral model computes with states in an arbitrary basis, in which signs have no meaning.
+    Here the basis is changed to the states of `num_states` prefixes, each divided by its prefix's
+    probability. A QR decomposition with pivots selects these among the frequent prefixes. In this
+    basis, row i of the A_σ and of α∞ describes what follows prefix i, as a combination of the same
+    prefixes. It sums to 1, but some numbers are negative. These are set to 0, each row is divided
+    by its sum, and the result is mixed with a random model, whose share is NOISE.
 
     Returns one model. It has fewer states than `num_states` if the numerical rank is smaller.
     """

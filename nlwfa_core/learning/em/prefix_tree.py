@@ -1,10 +1,10 @@
-"""The E step of EM (Baum, Petrie, Soules, Weiss 1970) over the prefix tree of a sample, for PFAs
-and HMMs alike.
+"""The E step of EM (Baum, Petrie, Soules, Weiss 1970) over the prefix tree of a sample, for both
+PFAs and HMMs.
 
 The nodes of the tree are the distinct prefixes of the strings. One pass down and one pass up are
 enough for all strings with a prefix in common, because only the sum of their backward passes,
-weighted by counts, matters. So an iteration costs O(num_nodes · num_states²), whatever the number
-of strings. Several models run at once: each product of matrices has one more axis.
+weighted by counts, is needed. So an iteration costs O(num_nodes · num_states²), whatever the number
+of strings. Several models run at once, as an additional axis of each matrix product.
 """
 
 from __future__ import annotations
@@ -39,26 +39,27 @@ class Level:
 
     @cached_property
     def first(self) -> IntArray:
-        """The place of the first node of each symbol. A symbol's nodes have different parents."""
+        """The position of each symbol's first node. A symbol's nodes have different parents."""
         return np.flatnonzero(np.diff(self.symbols, prepend=-1))
 
     @cached_property
     def parts(self) -> list[tuple[int, int, int]]:
-        """Each symbol, with the place of its first node and the one after its last."""
+        """Each symbol, with the position of its first node and the position after its last."""
         bounds = [*self.first.tolist(), len(self.symbols)]
         return [(int(self.symbols[a]), a, b) for a, b in pairwise(bounds)]
 
     @cached_property
     def siblings(self) -> tuple[IntArray, IntArray]:
-        """The nodes' places in the order of their parents, and where those of each parent begin."""
+        """The nodes' positions in the order of their parents, and the start of each parent's nodes
+        in this order.
+        """
         order = np.argsort(self.parents, kind="stable")
         return order, np.flatnonzero(np.diff(self.parents[order], prepend=-1))
 
 
 class Models(ABC):
     """The probabilities of several models with the same number of states; or expected counts, from
-    which probabilities are computed. It is a dataclass of arrays, whose first axis is that of the
-    models.
+    which probabilities are computed. A dataclass of arrays, whose first axis is the model.
     """
 
     initial: FloatArray  # (num_models, num_states): each row sums to 1
@@ -101,8 +102,8 @@ class Models(ABC):
         """Turn counts into probabilities.
 
         A count of 0 becomes a probability of exactly 0. But in a state without any counts, all
-        entries get equal shares; if `possible` is passed, only those with a probability above 0
-        there do.
+        entries get equal shares or, if `possible` is passed, all entries with a probability above 0
+        there.
         """
 
     @abstractmethod
@@ -139,7 +140,7 @@ class Models(ABC):
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Put the models of several parts, all with the same number of states, into one value."""
+        """Combine the models of several parts, all with equally many states, into one value."""
         return cls(*map(np.concatenate, zip(*(part.arrays for part in parts), strict=True)))
 
 
@@ -152,8 +153,8 @@ def added(counts: FloatArray, number: float, where: BoolArray) -> FloatArray:
 def with_equal_shares(
     counts: FloatArray, totals: FloatArray, possible: FloatArray | None
 ) -> FloatArray:
-    """Add 1 to counts whose total is 0; only to those with a probability above 0 in `possible`, if
-    it is passed.
+    """Add 1 to counts whose total is 0; if `possible` is passed, only where its probabilities are
+    above 0.
     """
     empty = (totals == 0).astype(totals.dtype)
     shared: FloatArray = counts + (empty if possible is None else empty * (possible > 0))
@@ -175,8 +176,8 @@ class Expectations(Generic[M]):
         """Carry out the M step: relative frequencies, after adding `pseudo_count` for each symbol
         and for the end in each state.
 
-        Nothing is added to what has the probability 0 in the models of the E step, so it keeps the
-        probability 0.
+        Probabilities that are 0 in the models of the E step remain 0, because nothing is added to
+        their counts.
         """
         return self.counts.plus(pseudo_count, self.models).normalised(self.models)
 
@@ -186,7 +187,7 @@ class PrefixTree:
 
     Within each level, nodes are in the order of their symbols.
 
-    `num_predictions`: symbols and ends of all strings, repeated ones included.
+    `num_predictions`: the number of symbols and ends of all strings, including repeated strings.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -253,7 +254,7 @@ class PrefixTree:
         return states, chances, stops
 
     def log_likelihoods(self, models: Models) -> FloatArray:
-        """Σ_x count(x) log₂ P(x), shape (num_models,); −∞ if a string is not possible."""
+        """Σ_x count(x) log₂ P(x), shape (num_models,); −∞ if a string is impossible."""
         _, chances, stops = self.forward(models)
         return self._log_likelihoods(chances, stops)
 

@@ -33,8 +33,8 @@ from .square_root import square_root
 
 NUM_PREFIXES = NUM_SUFFIXES = 1000  # in the basis, unless one is given
 MAX_LISTED_SYMBOLS = 5
-# The numbers of prefixes and suffixes from which the root of a model is found, as multiples of its
-# states: the largest numbers for which all cells are known.
+# The numbers of prefixes and suffixes from which the square root of a model is found, as
+# multiples of its states: the largest numbers for which all cells are known.
 CELLS_OF_ROOT = (2.0, 1.4, 1.0)
 
 
@@ -75,10 +75,10 @@ def fit_values(
     options : LearnerOptions or str, optional
         The options of a learner, or a learner's name.
     rank : int, optional
-        In place of the rank in `options`.
+        Replaces the rank in `options`.
     basis : Basis, optional
-        The prefixes and suffixes of H. By default, these are the 1,000 prefixes and 1,000 suffixes
-        that occur in the most strings.
+        The prefixes and suffixes of H. By default, the 1,000 prefixes and 1,000 suffixes that occur
+        in the most strings.
     transform : str
         One of VALUE_TRANSFORMS. With "sqrt", values must not be negative: the model learns their
         square roots, and squares its output.
@@ -195,8 +195,8 @@ def _root(values: ValuedStrings, k: int) -> WFA | None:
 
 
 def map_messages(observed: npt.NDArray[np.bool_], num_states: int, alphabet: Alphabet) -> list[str]:
-    """Warn of symbols whose maps the known cells do not determine: no pair of rows shows the map,
-    or fewer pairs than states do.
+    """Warn of symbols whose maps the known cells do not determine, because there are fewer pairs of
+    rows for the map than states, or none.
 
     `observed` (num_prefixes, num_symbols): which pairs of rows u and uσ are known, from
     `observed_transitions`.

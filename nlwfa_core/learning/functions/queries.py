@@ -1,18 +1,18 @@
-"""Active learning: an automaton of a function that can only be asked for its values, such as a
+"""Active learning of an automaton of a function that can only be queried for its values, such as a
 recurrent network or a program.
 
 Angluin's L* (1987) learns a deterministic automaton from two kinds of questions: membership (is x
-in the language?) and equivalence (is this the automaton, and if not, what is a string on which it
-is wrong?). `learn_by_queries` is its form for weighted automata (Beimel, Bergadano, Bshouty,
-Kushilevitz, Varricchio 2000, *Learning functions represented as multiplicity automata*; Balle and
-Mohri 2015, §5): the first question asks for f(x). A language is the function that is 1 on its
-strings and 0 on all others.
+in the language?) and equivalence (is this the automaton, and if not, on which string is it wrong?).
+`learn_by_queries` is its form for weighted automata (Beimel, Bergadano, Bshouty, Kushilevitz,
+Varricchio 2000, *Learning functions represented as multiplicity automata*; Balle and Mohri 2015,
+§5): the first question asks for f(x). A language counts as the function that is 1 on its strings
+and 0 on all others.
 
-Nobody can answer the second question about a black box with certainty. In its place, an *oracle* is
-asked, a function from an automaton to a counterexample or None. There are three: `exact_oracle` if
-the target is an automaton after all, `sampling_oracle` (Angluin 1987, §2.4: probably approximately
-correct) and `conformance_oracle`, which asks for the values of a finite set of strings, enough if
-the target has at most a given number of states beyond those of the hypothesis
+The second question can't be answered with certainty for a black box. It is put to an *oracle*, a
+function from an automaton to a counterexample or None. There are three oracles: `exact_oracle`, if
+the target is an automaton; `sampling_oracle` (Angluin 1987, §2.4: probably approximately correct);
+and `conformance_oracle`, which asks for the values of a finite set of strings. That set is
+sufficient if the target has at most a given number of states more than the hypothesis
 (`conformance_words`).
 """
 
@@ -55,12 +55,12 @@ class LearnedByQueries:
         Its state after a string is a row of coordinates over the rows of H that belong to
         `prefixes`.
     prefixes, suffixes : Words
-        As many as the model has states: the rows and columns of a block of H whose rank is that of
-        the model.
+        The rows and columns of a block of H whose rank is that of the model; as many of each as the
+        model has states.
     counterexamples : tuple of Word
         The oracle's answers, in order.
     num_queries : int
-        The number of different strings whose values the learner asked for; those that an oracle
+        The number of different strings whose values the learner asked for. Strings that an oracle
         asks for are not counted.
     finished : bool
         Whether the oracle accepted the model. If not, there were `max_states` states, or the values
@@ -87,10 +87,10 @@ def learn_by_queries(
     """Learn an automaton by asking for values of f, and by asking an oracle for counterexamples.
 
     At first, the hypothesis is 0 everywhere. Later it agrees with f on all strings uv and uσv, for
-    the prefixes u and suffixes v so far. In a counterexample x there is a symbol σ at which the
+    the prefixes u and suffixes v so far. In a counterexample x, there is a symbol σ at which the
     hypothesis goes wrong: for some prefix u, and the rest v of x after σ, f(uσv) is not as
-    predicted. Then uσ becomes one more prefix and v one more suffix, and the rank of the block of H
-    grows by 1. So a function of rank k is learned after at most k counterexamples, with O(k² ·
+    predicted. Then uσ is added to the prefixes and v to the suffixes, and the rank of the block of
+    H grows by 1. So a function of rank k is learned after at most k counterexamples, with O(k² ·
     num_symbols + k · length) values of f for each (Beimel et al. 2000, after Rivest and Schapire
     1993). No automaton of f has fewer states than the result.
 
@@ -107,15 +107,15 @@ def learn_by_queries(
     ----------
     weights : callable
         Words -> f of each, shape (num_words,): a model, its method `weights`, or any function of
-        yours. It has to give the same value to the same string each time. True and False count as 1
-        and 0.
+        yours. It must always give the same value to the same string. True and False count as 1 and
+        0.
     alphabet : Alphabet, iterable of symbols, or int
         A number n stands for the symbols "0" … "n − 1".
     oracle : callable
         WFA -> a string (a tuple of symbol numbers) to which the WFA gives a wrong weight, or None.
         See `exact_oracle`, `sampling_oracle` and `conformance_oracle`.
     max_states : int
-        With this many states, learning ends even if there is another counterexample.
+        When the model has this many states, learning ends even if there is another counterexample.
 
     Raises
     ------
@@ -358,8 +358,8 @@ def conformance_oracle(
 ) -> Oracle:
     """Make an oracle that compares values on `conformance_words` of each hypothesis.
 
-    A hypothesis that it accepts is f, provided that f has an automaton with at most `extra_states`
-    more states. The number of strings grows with num_symbols to the power of `extra_states`.
+    An accepted hypothesis is f, provided that f has an automaton with at most `extra_states` more
+    states. The number of strings grows with num_symbols to the power of `extra_states`.
 
     >>> ends_in_b = lambda words: np.array([word[-1:] == (1,) for word in words])
     >>> learn_by_queries(ends_in_b, "ab", conformance_oracle(ends_in_b, 1)).model(
@@ -402,8 +402,8 @@ def _first_difference(
 
 @check_types
 def conformance_words(wfa: WFA, extra_states: int) -> Words:
-    """List strings that prove that a function is an automaton's, if it needs at most `extra_states`
-    more states.
+    """List strings on which agreement with an automaton proves that a function is the automaton's,
+    if the function needs at most `extra_states` more states.
 
     This is the W-method for testing finite-state machines (Chow 1978, Vasilevskii 1973), applied to
     weighted automata. Let P and S be words, λ among both, whose rows and columns give the Hankel
@@ -413,8 +413,8 @@ def conformance_words(wfa: WFA, extra_states: int) -> Words:
     rank n, so in an automaton of f the vectors A_v α∞ of v ∈ S span at least n dimensions, and
     those of v ∈ Σ^{≤ e} S span all dimensions, because each further symbol adds a dimension, or
     else no later symbol does. On these columns, the rows of P Σ are the same combinations of the
-    rows of P for f as for the automaton. As the columns span all dimensions, that holds for whole
-    rows, so f is computed by the same automaton.
+    rows of P for f as for the automaton. Because the columns span all dimensions, this holds for
+    whole rows, so f is computed by the same automaton.
 
     >>> parity = WFA([1, 0], [[[0, 1], [1, 0]]], [1, 0])
     >>> list(conformance_words(parity, 0)), list(conformance_words(parity, 1))[-1]
@@ -423,7 +423,8 @@ def conformance_words(wfa: WFA, extra_states: int) -> Words:
     Parameters
     ----------
     wfa : WFA
-        It may have more states than needed; n is the number of the smallest equivalent automaton.
+        It may have more states than needed; n is the number of states of the smallest equivalent
+        automaton.
     extra_states : int
 
     Returns

@@ -41,7 +41,7 @@ SMALLEST_EIGENVALUE = 1e-9  # relative to the largest: a map with smaller ones h
 
 
 def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
-    """Find a model of f, given a model of f².
+    """Find a model of f from a model of f².
 
     `model`: a model of f² with k (k + 1) / 2 states. With any other number of states, there is no
     result. `num_states`: the number k of states of f. `basis`: prefixes and suffixes on which the
@@ -73,7 +73,7 @@ def square_root(model: WFA, num_states: int, basis: Basis) -> WFA | None:
 
     def real_values(words: Words) -> FloatArray:
         """Compute f without the phase that all values share: f is real, but its coordinates in
-        eigenvectors may be complex.
+        terms of eigenvectors may be complex.
         """
         return np.real(values(words) * (abs(phase) / phase))
 

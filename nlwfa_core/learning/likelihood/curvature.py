@@ -4,7 +4,7 @@ from it the evidence for a network.
 G = (1/N) Σ_u n_u J_uᵀ (diag p_u − p_u p_uᵀ) J_u with J_u = ∂(logits of u)/∂θ (Schraudolph, *Fast
 curvature matrix-vector products for second-order gradient descent*, Neural Computation 14, 2002;
 Martens, *Deep learning via Hessian-free optimization*, ICML 2010). It is the Hessian without the
-curvature of the network itself, and never has a negative eigenvalue.
+curvature of the network itself, and has no negative eigenvalues.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def gauss_newton(
     """Compute G, shape (num_weights, num_weights), without the prior.
 
     It has entries that are not finite if the states of linear maps grow beyond float32. Passing an
-    evaluator of one network of this shape on these prefixes saves the time to make one.
+    evaluator of one network of this shape on these prefixes saves the time to make it.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return _Accumulation(network, prefixes, evaluator).matrix()

@@ -1,8 +1,8 @@
 """Train a network on strings of many symbols, where the Gauss–Newton matrix is too large.
 
 With thirty symbols, two states have hundreds of weights, and fifty states have a hundred thousand.
-Ranks do not grow here: a state is never worth its weights alone. The network has all its states
-from the start, and four things make up for the matrix:
+Ranks do not grow here, because a single state is never worth its weights. The network has all its
+states from the start, and four techniques replace the matrix:
 
 - The states first hold the last few symbols, like a shift register of random codes. State 0 is
   constant, because maps have no biases.
@@ -14,9 +14,9 @@ from the start, and four things make up for the matrix:
 - Networks teach networks of the same rank (Buciluǎ, Caruana, Niculescu-Mizil, *Model compression*,
   KDD 2006; Hinton, Vinyals, Dean, *Distilling the knowledge in a neural network*, 2015; Furlanello
   et al., *Born-again neural networks*, ICML 2018). Several networks overfit in different ways, so
-  the mean of their predictions is better than any of them. The next networks learn from this mean:
-  on the training strings, from a mixture of what follows and of the mean; on strings that are drawn
-  from the mean, from it alone.
+  the mean of their predictions is better than any of them. The next networks learn from this mean.
+  On the training strings, they learn from a mixture of the mean and the symbols that follow; on
+  strings drawn from the mean, from the mean alone.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Generation(NamedTuple):
     ----------
     networks : int
     passes : int
-        How often each network sees all strings, at least.
+        The least number of times that each network sees all strings.
     rate : float
         The largest learning rate of Adam.
     drawn : int
-        The number of strings that are drawn from the generation before, per training string.
+        The number of strings drawn from the previous generation, per training string.
     least_steps : int
-        A small sample, for which a pass is a few steps, is seen more often, until each network has
-        taken this many steps.
+        A small sample, for which a pass takes only a few steps, is seen more often, until each
+        network has taken this many steps.
     """
 
     networks: int
@@ -126,8 +126,8 @@ class Teaching:
         network : Network
             The network of the last generation.
         values : list of float
-            Its J, in nats per prediction of what it was taught: before the first pass, and in each
-            pass, while the weights change.
+            Its J, in nats per prediction of what it was taught: before the first pass, and averaged
+            over each pass, during which the weights change.
 
         Raises
         ------
@@ -245,7 +245,7 @@ class Teaching:
 
 @dataclass(frozen=True, eq=False)
 class Strings:
-    """Strings, and what is to be learned on them.
+    """Strings, and the targets to be learned on them.
 
     Attributes
     ----------
@@ -258,9 +258,9 @@ class Strings:
     following : array, shape (total_steps,)
         The symbol that follows; num_symbols for the end.
     occurrences : array, shape (total_count,)
-        The number of each string, as often as it occurs.
+        The number of each string, repeated as often as the string occurs.
     share : float
-        The share of the predictions in what is learned; the rest is what follows.
+        The share of the teachers' predictions in the targets; the rest is the symbol that follows.
     predictions : array, shape (num_prefixes, num_symbols + 1)
         The mean of the teachers' predictions; empty without teachers.
     """
@@ -299,14 +299,14 @@ class Strings:
         return self.tree.total
 
     def steps(self, strings: IntArray) -> IntArray:
-        """Return the places in `paths` of some strings."""
+        """Return the positions in `paths` of some strings."""
         lengths = np.diff(self.starts)[strings]
         shifts = self.starts[strings] - offsets_of(lengths)[:-1]
         places: IntArray = np.arange(int(lengths.sum())) + np.repeat(shifts, lengths)
         return places
 
     def prefixes(self, steps: IntArray) -> IntArray:
-        """Return the distinct prefixes at some places, in ascending order."""
+        """Return the distinct prefixes at some positions, in ascending order."""
         return np.unique(self.paths[steps])
 
     def part(self, prefixes: IntArray, counts: Short | None = None) -> PrefixCounts:
@@ -322,7 +322,7 @@ class Strings:
 
     def batch(self, occurrences: IntArray) -> PrefixCounts:
         """Arrange the prefixes of some strings, each of which may occur several times; their counts
-        are what is to be learned.
+        are the targets.
         """
         strings, times = np.unique(occurrences, return_counts=True)
         steps = self.steps(strings)

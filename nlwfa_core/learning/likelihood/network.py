@@ -1,9 +1,9 @@
-"""Define a network that predicts what follows a prefix, what is minimised, and its gradient.
+"""Define a network that predicts what follows a prefix, its objective, and the gradient.
 
 z_λ = α₀, z_{uσ} = tanh(tanh(z_u E_σ) F_σ), p(· | u) = softmax(tanh(z_u C) D). In fac.non the maps
-are linear, z_{uσ} = z_u A_σ; in tran.non the decoder is, p(· | u) = softmax(z_u D). What is
-minimised is J = −(1/N) Σ_u Σ_σ c(uσ) ln p(σ | u) + (ρ/2N) ‖θ‖², over all prefixes u of the training
-strings, the end of a string being one of the σ, with N = Σ c. The second term is the prior: each
+are linear, z_{uσ} = z_u A_σ; in tran.non the decoder is linear, p(· | u) = softmax(z_u D). The
+objective is J = −(1/N) Σ_u Σ_σ c(uσ) ln p(σ | u) + (ρ/2N) ‖θ‖², over all prefixes u of the training
+strings, where the end of a string is one of the σ and N = Σ c. The second term is the prior: each
 weight is normal with variance 1/ρ, whatever the size of the sample.
 """
 
@@ -33,9 +33,9 @@ NO_SYMBOLS = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """The weights θ of a network; or those of several networks of one shape, a *stack*, whose
-    arrays have one more axis, the first. A stack takes barely more time than one network: most time
-    goes into calls for few prefixes.
+    """The weights θ of a network, or of several networks of one shape, a *stack*, whose arrays have
+    an additional first axis. A stack takes barely more time than one network, because most time is
+    spent on calls for few prefixes.
 
     Attributes
     ----------
@@ -115,8 +115,8 @@ class Outputs(NamedTuple):
     Attributes
     ----------
     hidden : tuple of arrays, shapes (num_networks, num_prefixes, width_i)
-        The output of each layer of the map that made the prefix; the last are the states. λ has 0
-        in all but the last.
+        The output of each layer of the map that made the prefix; the last outputs are the states. λ
+        has 0 in all but the last.
     decoded : tuple of arrays, shapes (num_networks, num_prefixes, width_i)
         The output of each layer of the decoder.
     logs : array, shape (num_networks, num_symbols + 1, num_prefixes)
@@ -171,17 +171,17 @@ class LevelViews(NamedTuple):
     ----------
     level : Level
     above : array, shape (num_networks, end - start, num_states)
-        Where the parents' states are gathered.
+        The array in which the parents' states are gathered.
     forward : tuple of (Step, array)
-        For each layer of the map: its products, and all that they write.
+        For each layer of the map: its products, and the array to which they write.
     backward : tuple of (array, array, Step)
         For each layer of the map, from the last to the first: the slopes of tanh, which become the
         derivatives with respect to the layer's products; the derivatives with respect to its
-        outputs; and the products that lead to those with respect to its inputs.
+        outputs; and the products that give the derivatives with respect to its inputs.
     below : array, shape (num_networks, end - start + 1, num_states)
-        What the last of these products write, and a row of 0 for children that are missing.
+        The results of the last of these products, and a row of 0 for missing children.
     taken, passed : arrays, shape (num_networks, start - first_parent, num_states)
-        Where the children's part is gathered, and the derivatives with respect to the parents'
+        The arrays for the children's part, and for the derivatives with respect to the parents'
         states.
     """
 
@@ -197,8 +197,8 @@ class LevelViews(NamedTuple):
 class Evaluator:
     """Computes J and ∂J/∂θ of stacks of networks of one shape, on the prefixes of a tree.
 
-    Most of the time goes into calls for few prefixes, and into fresh memory. So all arrays, and all
-    their parts that the calls need, are made once.
+    Most time would be spent on calls for few prefixes and on new memory, so all arrays, and all
+    parts of them that the calls need, are made once.
 
     Parameters
     ----------

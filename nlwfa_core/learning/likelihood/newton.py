@@ -1,9 +1,9 @@
-"""Minimise J by L-BFGS in coordinates in which the Gauss–Newton matrix is the identity.
+"""Minimise J with L-BFGS in coordinates in which the Gauss–Newton matrix is the identity.
 
-Alone, L-BFGS gets nowhere here: the scales of the layers, and of short and long prefixes, are too
-far apart. With R the Cholesky factor of G + (ρ/N + μ) I, it takes a few steps on y ↦ J(θ + R⁻¹y),
-which is as cheap to evaluate; then G is computed again. Where no step lowers J, μ is raised
-(Levenberg 1944).
+L-BFGS alone makes little progress here, because the scales of the layers, and of short and long
+prefixes, are too far apart. With R the Cholesky factor of G + (ρ/N + μ) I, it takes a few steps on
+y ↦ J(θ + R⁻¹y), which is as cheap to evaluate as J. Then G is computed again. If no step lowers J,
+μ is raised (Levenberg 1944).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Descended:
     value : float
         J, in nats per prediction.
     values : tuple of float
-        J before the first step and after each.
+        J before the first step and after each step.
     gradient : float
         ‖∂J/∂θ‖.
     stopped : str
@@ -86,12 +86,12 @@ def descend(
     cancelled: CancelCheck = never,
     watch: Callable[[float, FloatArray], None] | None = None,
 ) -> list[Descended]:
-    """Train networks of one shape in rounds, each with a matrix of its own, until a round gains
-    less than LEAST_GAIN, or less than a share of J. J never rises. The networks do not depend on
-    each other; training them together takes less time.
+    """Train networks of one shape in rounds, each with its own matrix, until a round gains less
+    than LEAST_GAIN, or less than a share of J. J never rises. The networks do not depend on each
+    other; training them together takes less time.
 
-    A network that is too large for a matrix is trained by L-BFGS alone, with more steps in a round,
-    which have to gain PLAIN_SHARE.
+    A network that is too large for a matrix is trained with L-BFGS alone, with more steps in a
+    round, which must gain PLAIN_SHARE.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ def descend(
     rounds, steps : int
         The largest number of rounds, and of steps of L-BFGS in each.
     curvature_of : PrefixCounts, optional
-        Fewer prefixes, of which G is computed.
+        Fewer prefixes, for which G is computed.
     least_share : float
     cancelled : callable
     watch : callable, optional
-        It gets J and θ of the best of the networks, whenever all have taken another step.
+        It receives J and θ of the best network whenever all networks have taken another step.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def descend(
 
 
 class Coordinates(NamedTuple):
-    """R and R⁻¹. Triangular systems are solved so often that the inverse saves time."""
+    """R and R⁻¹. Triangular systems are solved so often that computing the inverse saves time."""
 
     factor: FloatArray
     inverse: FloatArray

@@ -1,14 +1,16 @@
-"""The path of ranks: the networks of ranks 1, 2, 3 …, each found with the help of the one below it.
+"""The path of ranks: the networks of ranks 1, 2, 3 …, each found with the help of the network of
+the rank below.
 
-Networks of few states start at random, on short prefixes first: on long ones, the gradient of a bad
-start can have any size, and prefixes of at most 10 symbols are few. A larger network is the one
-below with one more state, which at first changes nothing (growing networks: Fahlman and Lebiere,
-*The cascade-correlation learning architecture*, NIPS 1990; without changing the function: Chen,
-Goodfellow, Shlens, *Net2Net*, ICLR 2016). It replaces the one below only if it is worth its weights
-(`curvature.evidence`); otherwise its new weights are 0. So what is minimised never rises with the
-rank, and the network of a rank does not depend on the largest rank that is asked for.
+Networks of few states start at random, on short prefixes first. (On long prefixes, the gradient of
+a bad start can have any size, and there are few prefixes of at most 10 symbols.) A larger network
+is the previous network with one more state, which initially changes nothing (growing networks:
+Fahlman and Lebiere, *The cascade-correlation learning architecture*, NIPS 1990; without changing
+the function: Chen, Goodfellow, Shlens, *Net2Net*, ICLR 2016). It replaces the previous network only
+if the new state is worth its weights (`curvature.evidence`); otherwise the new weights are 0. So
+the objective never rises with the rank, and the network of a rank does not depend on the largest
+rank that is requested.
 
-Ranks for which all this would be too expensive are trained alone (`many_symbols`).
+Ranks for which this would be too expensive are trained alone (`many_symbols`).
 """
 
 from __future__ import annotations
@@ -65,9 +67,9 @@ class Stage:
     ----------
     rank : int
     network : Network
-        It may have fewer states than `rank`, if the others gained nothing.
+        It may have fewer states than `rank`, if further states gained nothing.
     descended : Descended
-        The training run that led to it, of a smaller rank if that is its number of states.
+        The training run that led to the network, of a smaller rank if the network has fewer states.
     evidence : float
         See `curvature.evidence`; nan for a large network.
     """
@@ -79,7 +81,7 @@ class Stage:
 
     @property
     def padded(self) -> Network:
-        """Return the network with as many states as the rank, the new ones with weights 0."""
+        """Return the network with as many states as the rank; the weights of new states are 0."""
         return widened(self.network, self.rank, lambda shape, inputs: np.zeros(shape))
 
     @property
@@ -95,20 +97,20 @@ class Stage:
 
     @property
     def note(self) -> str | None:
-        """Return a sentence for the user if the network has fewer states than its rank, which is
-        not a fault: `Path` adds no state that is not worth its weights.
+        """Return a sentence for the user if the network has fewer states than its rank. This is not
+        a fault, because `Path` adds only states that are worth their weights.
         """
         used = self.network.num_states
         if used == self.rank:
             return None
         return (
             f"{used} of {plural(self.rank, 'state')} {'is' if used == 1 else 'are'} in use: "
-            "networks with more were not worth their weights. The others are always 0."
+            "further states were not worth their weights, and are always 0."
         )
 
 
 class Path:
-    """The networks of ranks 1, 2, 3 … for a sample, computed as far as they are asked for.
+    """The networks of ranks 1, 2, 3 … for a sample, computed as far as they are requested.
 
     Parameters
     ----------
@@ -136,12 +138,12 @@ class Path:
         self.alone: dict[int, Stage] = {}
 
     def of_rank(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
-        """Return the network of a rank: from those below it, unless the Gauss–Newton matrix is too
-        large. That is decided by the rank, or by FRESH_UP_TO if the rank is larger, because further
-        states can be worth their weights without a matrix.
+        """Return the network of a rank. It is found with the help of lower ranks, unless the
+        Gauss–Newton matrix is too large for this rank, or for FRESH_UP_TO if the rank is larger,
+        because further states can be worth their weights without a matrix.
 
-        Without a matrix, J may be higher than that of the largest network with one, above all on
-        few strings. Then that network is also used for this rank.
+        Without a matrix, J may be higher than that of the largest network with a matrix, above all
+        on few strings. That network is then also used for this rank.
         """
         largest = self.largest_with_matrix(min(rank, FRESH_UP_TO))
         if largest == min(rank, FRESH_UP_TO):
@@ -162,7 +164,7 @@ class Path:
         return Teaching(self.train, *flags, self.prior, self.seed, note, cancelled)
 
     def up_to(self, rank: int, report: Report, cancelled: CancelCheck) -> Stage:
-        """Return the network of a rank, and compute those below it that are missing."""
+        """Return the network of a rank, and compute missing networks of lower ranks."""
         return self._up_to(rank, _Work(report, cancelled))
 
     def _up_to(self, rank: int, work: _Work, later: int = 0) -> Stage:
@@ -327,7 +329,7 @@ class _Work:
         self.done = self.total = 0
 
     def expect(self, number: int) -> None:
-        """State how many training runs are still to come, at most."""
+        """State the largest number of training runs that are still to come."""
         self.total = self.done + number
 
     def watch(self, shape: Network) -> Callable[[float, FloatArray], None]:
@@ -354,8 +356,8 @@ class _Work:
 def widened(
     network: Network, num_states: int, new_weights: Callable[[tuple[int, ...], int], FloatArray]
 ) -> Network:
-    """Add states, and hidden units in proportion, that nothing old reads: the function stays the
-    same.
+    """Add states, and hidden units in proportion, that no existing unit reads, so the function does
+    not change.
 
     Parameters
     ----------

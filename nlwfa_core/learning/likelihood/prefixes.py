@@ -16,17 +16,17 @@ from ...strings.words import FloatArray, IntArray
 
 
 class Level(NamedTuple):
-    """The prefixes of one length, which are computed from those one symbol shorter.
+    """The prefixes of one length, which are computed from the prefixes that are one symbol shorter.
 
     Attributes
     ----------
     first_parent, start, end : int
-        The prefixes have the numbers `start` … `end − 1`, the shorter ones `first_parent` …
+        The prefixes have the numbers `start` … `end − 1`, and the shorter prefixes `first_parent` …
         `start − 1`.
     parents : array, shape (end − start,)
     runs : tuple of (int, int, int)
-        The prefixes of each last symbol: the symbol, the first prefix, and the one after the last,
-        counted from `start`.
+        For each last symbol: the symbol, the first prefix that ends in it, and the number after the
+        last, counted from `start`.
     children : tuple of arrays, shapes (start − first_parent,)
         The first child of each parent, then the second, and so on, counted from `start`; end −
         start if there is none.
@@ -79,7 +79,7 @@ class PrefixCounts:
         return cls(sample.num_symbols, parent, trie.symbol[order], trie.depth[order], counts[order])
 
     def up_to(self, length: int) -> PrefixCounts:
-        """Select the prefixes of at most this length, with all that follows them."""
+        """Select the prefixes of at most this length, with the counts of what follows them."""
         end = int(np.searchsorted(self.depth, length, side="right"))
         return PrefixCounts(
             self.num_symbols,

@@ -1,4 +1,4 @@
-"""A third step (§4.4), which trains all parameters of a model together. Modules have the names of
+"""A third step (§4.4), which trains all parameters of a model together. Modules are named after
 their objectives.
 
 - `hankel`: on the rows of H.

@@ -3,7 +3,7 @@
 
 Step 1 fits the rows of H, and step 2 fits maps between the codes of rows. Neither takes into
 account how errors add up when one map follows another. Here the model itself computes the state of
-every prefix from α₀, one map after another, each prefix once.
+every prefix from α₀, each prefix once.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def refine_hankel(
 
 
 def rolled_out_error(hankel: HankelMatrix, steps: Steps) -> float:
-    """Compute how far the rows that a model computes from α₀ are from those of H: the loss of
-    `refine_hankel` at its start.
+    """Compute the error of the rows that a model computes from α₀, compared with those of H: the
+    loss of `refine_hankel` at its start.
 
     It is relative to ‖H‖². The losses of the two steps of learning do not show this error, because
     they do not include how errors add up when one map follows another.

@@ -2,8 +2,8 @@
 training strings.
 
 The model computes the states of all distinct prefixes along the strings' prefix tree. This treats
-an NL-WFA as a recurrent network, a connection that the paper's conclusion points out. WFA are
-trained in the same way, so linear and nonlinear models can be compared on equal terms.
+an NL-WFA as a recurrent network, a connection that the paper's conclusion mentions. WFA are trained
+in the same way, so linear and nonlinear models can be compared on equal terms.
 """
 
 from __future__ import annotations
@@ -272,8 +272,8 @@ def refine_likelihood(
     A network becomes a probability distribution: the weight of a string is then the product of its
     normalised scores. Scores are normalised by dividing |scores| by their sum, or, in a network
     with a nonlinear termination whose outputs are conditional probabilities, by a softmax whose
-    logits are first fitted to the logarithms of the outputs. Maps that are chaotic are scaled down
-    first (see `_tamed`).
+    logits are first fitted to the logarithms of the outputs. Chaotic maps are first scaled down
+    (see `_tamed`).
 
     The result is the model of the epoch with the fewest bits per symbol on the validation strings,
     or on the training strings if there are no validation strings. If no epoch improves on the model
@@ -282,8 +282,9 @@ def refine_likelihood(
     `shown`: the rows of a Hankel matrix, and their prefixes as strings, whose states are part of
     progress reports.
 
-    Returns `model`. `log`: its losses are bits per symbol on the validation strings, or else the
-    training strings, first of the model that was passed in, then of each epoch of the best start.
+    Returns `model`. `log`: its losses are bits per symbol on the validation strings, or on the
+    training strings if there are none, first of the model that was passed in, then of each epoch of
+    the best start.
 
     Raises Cancelled.
     """

@@ -3,7 +3,7 @@ squares from many starts at once.
 
 The method is that of Levenberg (1944) and Marquardt (1963). If outputs are squared, their signs are
 unknown, and most starts end in poor minima. Training on short strings shows at little cost which
-starts are better; only these are then trained on longer strings.
+starts are better, and only these are then trained on longer strings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BALANCES = (1.0, 0.5)
 MIN_FULL_STARTS = 8  # starts of a batch that are trained on all strings
 START_SCALE = 0.5  # standard deviation of random entries, times √inputs
 SOLVED_LOSS = 1e-24  # the relative loss below which no other start is tried
-ROOT_LOSS = 1e-18  # the same for the root of a linear model, which does not arise by chance
+ROOT_LOSS = 1e-18  # the same for the square root of a linear model, which does not arise by chance
 NUMBERS_PER_CHUNK = 2**23  # numbers in the derivatives that are held at once
 DAMPING = 1e-2
 MIN_DAMPING = 1e-16

@@ -1,4 +1,4 @@
-"""The two steps of NL-WFA learning (Li, Rabusseau, Precup 2018, §4), and what trains them.
+"""The two steps of NL-WFA learning (Li, Rabusseau, Precup 2018, §4), and their training.
 
 - `auto_encoder`: the auto-encoder of the matrix's rows (§4.1).
 - `factorisation`: step 1, which trains it.

@@ -63,8 +63,8 @@ class AutoEncoder:
         return value * relative, [relative * each for each in (of_first, *gradients, dD)]
 
     def merged(self) -> AutoEncoder:
-        """Return the same function with as few layers as possible: linear layers that follow one
-        another become one matrix.
+        """Return the same function with as few layers as possible: consecutive linear layers become
+        one matrix.
         """
         if self.nonlinear:
             return self

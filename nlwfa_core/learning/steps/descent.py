@@ -71,8 +71,8 @@ class Descent:
     def of(cls, options: Networks, step: str) -> Descent:
         """Make the descent of a step, "factorisation" or "transitions", from a learner's options.
 
-        With the optimiser "lm", it is L-BFGS, which then trains whatever Levenberg–Marquardt does
-        not.
+        With the optimiser "lm", it is L-BFGS, which then trains everything that Levenberg–Marquardt
+        does not.
         """
         epochs = getattr(options, f"epochs_{step}")
         rate = getattr(options, f"rate_{step}")
@@ -130,8 +130,8 @@ def nudge(layers: Sequence[FloatArray], seed: int) -> None:
 def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> TrainingLog:
     """Minimise a loss over some layers, in place, by the optimiser of `epochs.descent`.
 
-    At the end, the layers have the weights with the smallest loss. So a loss that is not finite
-    ends the training without harm.
+    At the end, the layers have the weights with the smallest loss, even if a loss that is not
+    finite ends the training.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def train(epochs: Epochs, *, first_step: Callable[[], None] | None = None) -> Tr
 def solved(loss: float, stage: str, report: Report, look: Look | None) -> TrainingLog:
     """Make the log of a stage that has a closed form.
 
-    It holds one loss, since nothing was trained.
+    It holds one loss, because nothing was trained.
     """
     report(Progress(stage, 1, 1, loss, look=look))
     return TrainingLog(stage, np.array([loss]), stopped="exact", gradient=0.0)
@@ -174,7 +174,7 @@ class Epochs:
     """One training run: it evaluates the loss and its gradient, records the losses and the best
     weights, and decides when to stop.
 
-    Calling the object is one epoch: it evaluates the loss at the current weights.
+    Each call of the object is one epoch: it evaluates the loss at the current weights.
 
     `layers`: the weights to train, which change in place. `loss_of`: () -> the loss at the current
     weights, and its gradient with respect to each layer. `stage`: the run's name in reports and in

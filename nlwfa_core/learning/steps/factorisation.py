@@ -96,12 +96,12 @@ def fit_factorisation(
 ) -> Factorisation:
     """Train the auto-encoder to minimise ‖φ'(φ(H)) − H‖² over the rows P'.
 
-    "adamax" trains all layers, as the paper does. Any other optimiser uses closed forms where there
-    are any. A linear auto-encoder is then the truncated SVD of H, which no training can improve on
+    "adamax" trains all layers, as the paper does. Any other optimiser uses closed forms where they
+    exist. A linear auto-encoder is then the truncated SVD of H, which no training can improve on
     (Eckart and Young 1936). In a nonlinear auto-encoder, the last layer is solved by least squares:
     at the end of the training if the learner's transitions are linear, and in every epoch if they
     are nonlinear (variable projection; Golub and Pereyra 1973). Solving it in every epoch lowers
-    the loss several times as much, but ends in states that linear transitions cannot map to each
+    the loss several times as much, but leads to states that linear transitions cannot map to each
     other (docs/method-notes.md).
 
     Equal rows are computed once, and count as often as they occur or by the sum of their weights.
@@ -166,7 +166,7 @@ class _Training:
         self.cancelled = cancelled
 
     def run(self) -> TrainingLog:
-        """Train from the start that the options name."""
+        """Train from the start that the options specify."""
         is_solved = self.has_closed_forms and not self.network.nonlinear
         if self.options.start == "random" and not is_solved:
             return self._from_here()
@@ -220,7 +220,7 @@ class _Training:
         return log
 
     def look(self) -> RowStates:
-        """Return the states of the first rows, and what each unit computes from them."""
+        """Return the states of the first rows, and the outputs of each unit for them."""
         return RowStates(
             np.arange(self.first_rows.shape[0]),
             self.network.encode(self.first_rows),

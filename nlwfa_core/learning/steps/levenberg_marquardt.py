@@ -4,9 +4,9 @@ Marquardt (1963).
 A step solves (JᵀJ + μI + λdI) δ = −g, where J has the derivatives of the residuals, g is half the
 gradient of the loss, d is the mean of the diagonal of JᵀJ, μ is a ridge, and λ is a damping, which
 is lowered after a step that lowers the loss and raised otherwise. L-BFGS compares losses to choose
-the length of a step, so a difference in the last digit can send it another way. The steps here
-depend smoothly on the data, and the ridge fixes weights that the data hardly determine. So every
-processor finds the same maps, to about ten digits.
+the length of a step, so a difference in the last digit can change its path. The steps here depend
+smoothly on the data, and the ridge fixes weights that the data hardly determine. So every processor
+finds the same maps, to about ten digits.
 """
 
 from __future__ import annotations

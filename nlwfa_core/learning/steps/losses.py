@@ -2,8 +2,7 @@
 
 Each function returns the loss and its gradients with respect to the arrays that it takes, written
 out by hand: the products are so small that the bookkeeping of automatic differentiation would take
-many times as long. `auto_encoder` and `transitions` call these functions, so their own code
-reads like the paper's formulas.
+many times as long. `auto_encoder` and `transitions` call these functions.
 """
 
 from __future__ import annotations

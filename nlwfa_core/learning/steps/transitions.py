@@ -2,7 +2,7 @@
 
 The network of a symbol is g_σ(z) = θ(θ(zᵀE)F), of widths k → 2k → k. It is trained on the squared
 error between g_σ(φ(H_u)) and φ(H_{uσ}) over all prefixes u ∈ P, where φ is the encoder of step 1.
-The matrices A_σ of SP are computed in `spectral` instead.
+`spectral` computes the matrices A_σ of SP.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def fit_transitions(
     the prefixes. `shifted` (num_prefixes, num_symbols): the number of the row of uσ. `options`: θ
     is tanh if the learner's second step is nonlinear, and otherwise the identity. Without hidden
     units (`width_transitions` 0), g_σ(z) = θ(zᵀF). The number of states is that of `latent`, not
-    `options.rank`. `weights` (num_prefixes, num_symbols), or None: how much each pair (u, σ) counts
-    in the error; None if all count the same.
+    `options.rank`. `weights` (num_prefixes, num_symbols), or None: the weight of each pair (u, σ)
+    in the error; None if all pairs have the same weight.
 
     Returns `layers`: E, shape (num_symbols, rank, width·rank), and F, shape (num_symbols,
     width·rank, rank), where width is `width_transitions`. Without a hidden layer, or if solved by

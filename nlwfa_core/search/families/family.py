@@ -62,7 +62,9 @@ class SearchState:
 
     @property
     def is_at_its_end(self) -> bool:
-        """Return whether more training runs of EM are unlikely to help, or nothing helps."""
+        """Return whether more training runs of EM are unlikely to help, or no model has a finite
+        number of bits.
+        """
         patience = WITHOUT_GAIN_IF_FEW if self.has_few_strings else WITHOUT_GAIN
         return self.without_gain >= patience or not np.isfinite(self.best)
 
@@ -74,7 +76,7 @@ class SearchState:
         return not self.has_converged and self.clock.spent < NETWORKS_WAIT * self.clock.seconds
 
     def promised(self) -> float:
-        """Return the fewest bits that an automaton has, or that EM is forecast to reach."""
+        """Return the fewest bits that an automaton has reached, or that EM is forecast to reach."""
         return min((one.promise() for one in self.families), default=np.inf)
 
     def over_after(self, seconds: float) -> CancelCheck:
@@ -144,11 +146,13 @@ class Family:
         return min(((one.bits, one.title) for one in self.candidates), default=(np.inf, ""))
 
     def promise(self) -> float:
-        """Return the fewest bits that an automaton of this family has, or is forecast to reach."""
+        """Return the fewest bits that an automaton of this family has reached, or is forecast to
+        reach.
+        """
         return self.best()[0] if self.is_automaton else np.inf
 
     def unfinished(self) -> list[Candidate]:
-        """List the candidates of training runs that could go on."""
+        """List the candidates of training runs that could continue."""
         return []
 
     # On all strings

@@ -137,7 +137,7 @@ class LSTM(Family):
 
     def train_first(self) -> None:
         """Train the first LSTM. If it gets worse before its last epoch, train it again with fewer
-        epochs, over which its rate falls to 0.
+        epochs, over which its learning rate falls to 0.
         """
         from ...learning.recurrent_networks import (
             MOST_EPOCHS,
@@ -202,7 +202,7 @@ class LSTM(Family):
         return max(sum(seconds) / self.state.budget.number_of_threads, *seconds, 0.0)
 
     def retrained(self, candidate: Candidate, everything: Sample, alone: bool) -> Candidate | None:
-        """Train it for as many epochs."""
+        """Train the candidate on all strings for the same number of epochs."""
         if not candidate.is_whole or not self.has_time(candidate, everything):
             return None
         from ...learning.recurrent_networks import updates_per_epoch

@@ -35,7 +35,7 @@ class PDFACandidate(Candidate):
 
 
 class Merging(Family):
-    """State merging in one way, and in other ways if that was good or cheap."""
+    """State merging with one setting, and with others while its best model is near the best."""
 
     names = (NAME,)
 
@@ -54,8 +54,8 @@ class Merging(Family):
         return Task(NAME, partial(self.train, self.recipes.pop(0)))
 
     def may_help(self) -> bool:
-        """Return whether to merge states in another way: no other model promises to be much better,
-        or it costs little.
+        """Return whether to merge states with another setting: only if no other automaton
+        promises to be much better (the margin is wider if merging is cheap).
 
         EM promises much until it has almost converged. So if merging takes long, EM goes first.
         """

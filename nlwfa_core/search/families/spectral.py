@@ -1,4 +1,6 @@
-"""Spectral learning: one Hankel matrix for each statistic, and ranks until three are no better."""
+"""Spectral learning: one Hankel matrix for each statistic, and increasing ranks until three in a
+row are worse than the best so far.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""An automaton that is learned by questions, question by question: what the Build page shows of
-`learning.functions.queries`.
+"""Learn an automaton by asking questions with `learning.functions.queries`, and keep each stage for
+the Build page.
 
 Each counterexample adds a row and a column to a block of the Hankel matrix, and a state to the
 hypothesis. This is Angluin's observation table (1987), with weights in place of yes and no: its
@@ -32,9 +32,9 @@ class Stage:
     Attributes
     ----------
     hypothesis : WFA
-        With as many states as there were counterexamples.
+        It has one state for each counterexample so far.
     prefixes, suffixes : tuple of Word
-        The rows that are states, and the columns, in the order in which they came.
+        The rows that are states, and the columns, in the order in which they were added.
     counterexample : Word or None
         The shortest string to which the hypothesis gives a different weight; None if there is none.
     """
@@ -53,7 +53,7 @@ class Asked:
     ----------
     target : WFA
     stages : tuple of Stage
-        The last one has no counterexample, unless rounding hides what is left.
+        The last one has no counterexample, unless rounding hides the remaining differences.
     num_questions : int
         The number of strings for which the learner asked.
     """
@@ -110,13 +110,13 @@ class Asked:
             for words in (stage.prefixes, stage.suffixes)
         )
         return (
-            f"Row {row}, column {column} was wrong in the hypothesis before: the row is a state "
-            f"now, and the block has rank {number}."
+            f"Row {row}, column {column} was wrong in the previous hypothesis: the row is now a "
+            f"state, and the block has rank {number}."
         )
 
 
 def learned_by_asking(target: WFA, max_states: int) -> Asked:
-    """Learn an automaton by questions to itself.
+    """Learn an automaton from its own answers to the learner's questions.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Automata from files, and as files: a model's folder (as a zip archive), PAutomaC, JSON, JFLAP,
-and lines; DOT, TikZ and OpenFst out.
+"""Read automata from files, and write them: a model's folder (as a zip archive), PAutomaC, JSON,
+JFLAP, and lines; DOT, TikZ and OpenFst are only written.
 
 A file is recognised by its content. What can't be read, or is too large to be drawn, is refused
 with one error.
@@ -48,23 +48,23 @@ def read_automaton(data: bytes) -> Draft:
     Raises RecipeError if it is none of these, is damaged, is not a linear model, or is too large to
     be drawn.
     """
-    check_at_most("the size of the file in bytes", len(data), MAX_BYTES)
+    check_at_most("the file", len(data), MAX_BYTES, unit="bytes")
     if not data.strip():
-        raise RecipeError(f"the file is empty; an automaton is {FORMS}")
+        raise RecipeError(f"the file is empty; it must be {FORMS}")
     if data.startswith(b"PK"):
         return _small(_from_archive(data))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RecipeError(
-            f"the file is not text and not a zip archive; an automaton is {FORMS}"
+            f"the file is neither text nor a zip archive; it must be {FORMS}"
         ) from None
     if text.lstrip().startswith("{"):
         return _small(_from_json(data))
     if text.lstrip().startswith(("digraph", "strict digraph")) or r"\begin{tikzpicture}" in text:
         raise RecipeError(
-            "DOT and TikZ can be written, but not read, because their weights are rounded; an "
-            f"automaton is {FORMS}"
+            "DOT and TikZ can be written, but not read, because their weights are rounded; the "
+            f"file must be {FORMS}"
         )
     if text.lstrip().startswith("<"):
         return _small(read_jflap(data))
@@ -72,9 +72,9 @@ def read_automaton(data: bytes) -> Draft:
         return read_draft(text)
     if "I:" in text or "F:" in text:
         return _small(read_pautomac_model(data))
-    check_no_other_file(first_rows(clean(data)), f"an automaton is {FORMS}")
+    check_no_other_file(first_rows(clean(data)), f"the file must be {FORMS}")
     raise RecipeError(
-        f"this is not an automaton file; got {text.strip()[:40]!r}, and an automaton is {FORMS}"
+        f"this is not an automaton file; got {text.strip()[:40]!r}; it must be {FORMS}"
     )
 
 
@@ -96,7 +96,7 @@ def _from_archive(data: bytes) -> WFA:
                     raise RecipeError(f"the zip archive must hold one {name}; got {len(matching)}")
                 with archive.open(matching[0]) as source:
                     content = source.read(MAX_BYTES + 1)
-                check_at_most(f"the size of {name} in bytes", len(content), MAX_BYTES)
+                check_at_most(name, len(content), MAX_BYTES, unit="bytes")
                 Path(folder, name).write_bytes(content)
             try:
                 model = load(folder)

@@ -1,11 +1,10 @@
-"""Challenges: languages and functions for which an automaton is to be made, and the check of an
-attempt.
+"""Challenges: languages and functions to build an automaton for, and the check of an attempt.
 
 A file begins with a heading between two lines of `---` that has a title. Each challenge begins with
 a `## ` line, its title. Below it come the lines `name:` (its name in links) and `symbols:`, a blank
 line and the text, then lines `hint:`, and a solution: an automaton between ``` lines, as
-`draft.read_draft` reads it, and the text that explains it. Nothing in a file is executed. A teacher
-finds all of this explained in docs/tasks.md.
+`draft.read_draft` reads it, and the text that explains it. Nothing in a file is executed.
+docs/tasks.md explains all of this to teachers.
 
 An attempt is right if it computes the same function as the solution, whatever its states are
 (`models.algebra.equivalent`). Otherwise the shortest string whose weight differs is shown.
@@ -36,7 +35,7 @@ NEARLY = 0.01  # relative error of a weight that was rounded
 
 @dataclass(frozen=True)
 class Challenge:
-    """A function for which an automaton is to be made."""
+    """A function to build an automaton for."""
 
     name: str  # name, title, topic: its name in links, its title, and the title of its file
     title: str
@@ -125,8 +124,8 @@ def _over(draft: Draft, alphabet: Alphabet) -> WFA:
 def read_challenges(folder: Path, errors: list[str] | None = None) -> dict[str, Challenge]:
     """Read all challenges of a folder: name -> challenge, in the order of the files.
 
-    `errors`: if there is a list, a file with an error is left out, and the message is appended to
-    the list.
+    `errors`: if a list is given, a file with an error is left out, and its error message is
+    appended to the list.
 
     Raises RecipeError if a file has an error, or two challenges have the same name, unless there is
     such a list; the message names the file and the line.
@@ -176,8 +175,7 @@ def _challenge(part: Section, topic: str) -> Challenge:
         raise FormatError(str(error), first + fences[0]) from None
     if not challenge.text or not challenge.hints or not challenge.explanation:
         raise FormatError(
-            "a task needs a text, a line that begins with hint: and, below its solution, the "
-            "reason",
+            "a task needs text, a line that begins with hint: and, below its solution, the reason",
             first,
         )
     return challenge

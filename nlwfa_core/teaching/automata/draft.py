@@ -141,7 +141,7 @@ class Draft:
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """Name each row that can't be read, and why, in the order of the tables."""
+        """Name each row that can't be read, with the reason, in the order of the tables."""
         return tuple(self._reading.mistakes)
 
     @property
@@ -263,7 +263,7 @@ class Draft:
     def text(self) -> str:
         """Write the draft in lines, as `read_draft` reads it.
 
-        Names and symbols must not hold white space.
+        Names and symbols must not contain white space.
         """
         lines = [f"symbols {' '.join(self.symbols)}"] if self.symbols else []
         lines += [

@@ -2,8 +2,8 @@
 and what a state is needed for.
 
 The matrix is a finite block of the infinite one: its rows are all strings up to one length, its
-columns all strings up to another. Its rank is at most the smallest number of states, and reaches it
-once both lengths do (`models.algebra.minimise` has the theorem).
+columns all strings up to another. Its rank is at most the smallest number of states, and equals it
+if both lengths are at least that number (`models.algebra.minimise` has the theorem).
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
     """Find out whether an automaton is a probability distribution.
 
     Whether a weight is negative is decided by trying strings, unless no entry is negative, because
-    no algorithm decides it for all automata (the problem is undecidable, as that of a threshold is
-    for probabilistic automata: Paz 1971).
+    no algorithm decides it for all automata (the problem is undecidable, like the threshold problem
+    of probabilistic automata: Paz 1971).
 
     `names`: the names of the states.
     """
@@ -122,8 +122,7 @@ def mass(wfa: WFA, names: tuple[str, ...]) -> Mass:
     elif radius >= 1:
         why = (
             "the weights of all strings have no finite sum, because the spectral radius is "
-            f"{written(radius)}, and a sum needs "
-            f"less than 1. Too much weight stays {_heaviest(wfa, names)}"
+            f"{written(radius)}, not below 1. Too much weight stays {_heaviest(wfa, names)}"
         )
     elif not abs(total - 1) <= ROUNDING:
         why = f"the weights of all strings sum to {written(total)}, not to 1"
@@ -159,12 +158,12 @@ def _heaviest(wfa: WFA, names: tuple[str, ...]) -> str:
 
 
 def scaled_to_one(wfa: WFA) -> WFA:
-    """Make the probabilistic automaton of f / Σ f: in each of its states, the arrows and the end
-    sum to 1.
+    """Make the probabilistic automaton of f / Σ f: the weights of the arrows and
+    the end of each state sum to 1.
 
-    With d = (I − A)⁻¹ α∞, what all strings read from a state weigh, the weights become A_σ[i, j]
-    d_j / d_i, α∞[i] / d_i and α₀[i] d_i / Σ f (weight pushing: Mohri 2009, §5). Superfluous states
-    are left out.
+    With d = (I − A)⁻¹ α∞, the sums of the weights of all strings read from each state, the new
+    weights are A_σ[i, j] d_j / d_i, α∞[i] / d_i and α₀[i] d_i / Σ f (weight pushing: Mohri 2009,
+    §5). Superfluous states are left out.
 
     >>> scaled_to_one(WFA([3], [[[0.5]]], [1])).termination.tolist()
     [0.5]

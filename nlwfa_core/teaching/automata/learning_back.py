@@ -53,9 +53,9 @@ def source_files(
     """Draw strings from an automaton, and write them with the truth. Returns a file for each field
     of a data recipe.
 
-    There are a quarter more strings than `num_strings`: those are for validation. The strings are
-    JSON lines, which can write any symbols; the numbers in the other files stand for the symbols in
-    their order.
+    A quarter more strings than `num_strings` are drawn, for validation. The strings are JSON lines,
+    which can express any symbols; the numbers in the other files stand for the symbols in their
+    order.
 
     Raises RecipeError if the automaton is not a probability distribution, a drawn string is too
     long, or a symbol occurs in no string.

@@ -1,4 +1,4 @@
-"""State merging, choice by choice: what the Build page shows of `learning.merging`.
+"""Merge states with `learning.merging`, and keep each choice for the Build page.
 
 The prefix tree of a sample is an automaton that repeats the sample. From its root on, each further
 node is compared with the existing states: it is merged into the most similar one, or becomes a

@@ -4,8 +4,8 @@ of a seed.
 A file begins with a heading between two lines of `---` that has a title. Each kind begins with a
 `## ` line, its title. Below it come the lines `name:` (its name in links) and `generator:`, a blank
 line, the text, and a question with a key (see `questions`). A placeholder `{{value}}` is replaced
-by the text of the generator's value of that name. Nothing in a file is executed. A teacher finds
-all of this explained in docs/tasks.md.
+by the text of the generator's value of that name. Nothing in a file is executed. docs/tasks.md
+explains all of this to teachers.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Kind:
 def read_bank(folder: Path, errors: list[str] | None = None) -> dict[str, Kind]:
     """Read all kinds of a folder: name -> kind, in the order of the files.
 
-    `errors`: if there is a list, a file with an error is left out, and the message is appended to
-    the list.
+    `errors`: if a list is given, a file with an error is left out, and its error message is
+    appended to the list.
 
     Raises RecipeError if a file has an error, or two kinds have the same name, unless there is such
     a list; the message names the file and the line.

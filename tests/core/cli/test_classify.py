@@ -127,7 +127,7 @@ def test_a_table_with_a_column_of_labels_is_as_good_as_a_file_a_label(
     code, _, err = call(line.replace("--text-column thing ", ""), capsys)
     assert code == 2 and "train.csv: say which column has the strings (--text-column)" in err
     code, _, err = call(line.replace("--train", "--train test.csv --train"), capsys)
-    assert code == 2 and "--train must be one table with --label-column; got 2" in err
+    assert code == 2 and "with --label-column, --train must name exactly one table; got 2" in err
     for label in ("\u3042" * 100, "../up", "a/b"):  # of a table, or before a file
         Path("odd.csv").write_text(f"class,thing\n{label},ab\nup,b\n")
         code, _, err = call(line.replace("train.csv", "odd.csv"), capsys)

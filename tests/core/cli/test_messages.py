@@ -49,8 +49,9 @@ MESSAGES = {
     f"{RANKS} 2-20x": "ranks must be whole numbers and ranges separated by commas, such as 1,2,5 "
     "or 2-20; got "
     "'2-20x'",
-    f"{RANKS} 20-2": "a range in ranks must go up, such as 2-20 or 5-50:5; got '20-2'",
-    f"{RANKS} 2-20:0": "a range in ranks must go up, such as 2-20 or 5-50:5; got '2-20:0'",
+    f"{RANKS} 20-2": "a range in ranks must be ascending, for example 2-20 or 5-50:5; got '20-2'",
+    f"{RANKS} 2-20:0": "a range in ranks must be ascending, for example 2-20 or 5-50:5; got "
+    "'2-20:0'",
     f"{RANKS} 1-99999999999": "ranks must be at most 1,000; got 99,999,999,999",
     f"{RANKS} 2 --metric mse": "metric must be one of wer, log2_pauto, bits_per_symbol, ndcg5, "
     "wer_without_end, bits_without_end; got 'mse'",
@@ -63,7 +64,7 @@ MESSAGES = {
     "export --model train --to dot": "a model must be a folder that nlwfa wrote, or a file in it; "
     "train is a file",
     "select-rank --train train --folds 3 --window 2 --learner SP --ranks 2": "--folds can't be "
-    "used with --window: folds are drawn at random, and windows that touch are not independent; "
+    "used with --window: folds are drawn at random, and adjacent windows are not independent; "
     "use --validation with a later part of the sequence",
     "export --model none --to svg": "--to must be one of dot, tikz, json, pautomac, openfst, "
     "jflap; got 'svg'",
@@ -178,8 +179,8 @@ MESSAGES = {
         "three: a table of strings must have 2 columns, string and count; got 3 columns, "
         "separated by commas: 'the cat', '3', 'x': set --format csv and say which columns have the "
         "strings (--text-column) and counts (--count-column); if each line is an event of a case, "
-        "set --format events (if these are the symbols of a string, write spaces between them; if "
-        "these are lines of tokens, set --format tokens)"
+        "set --format events; if these are the symbols of a string, write spaces between them; if "
+        "these are lines of tokens, set --format tokens"
     ),
     "fit --train train --learner SP --rank 2 --format csv --out new": (
         "train: line 1: expected 2 columns, string and count; got 1 column"
@@ -204,7 +205,7 @@ MESSAGES = {
     "sample --model model --max-length 0": "--max-length must be between 1 and 10,000; got 0",
     "fit --preset best --learner SP --rank 7 --statistic string --train train --validation "
     "train --out new": (
-        "--preset best chooses learner, rank and options itself: leave out --learner, "
+        "--preset best chooses the learner, rank and options itself: leave out --learner, "
         "--rank, --statistic"
     ),
     "fit --preset best --minutes 0 --train train --out new": "minutes must be above 0; got 0",

@@ -132,7 +132,7 @@ def test_a_mixture_with_a_network_is_scored_ranked_and_drawn_from(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("mix coin --out new", "a mixture needs at least two models; got coin"),
+        ("mix coin --out new", "a mixture needs at least two models; got only coin"),
         ("mix coin none --out new", "none does not exist"),
         (
             "mix coin ba --out new",

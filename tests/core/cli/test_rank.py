@@ -168,7 +168,7 @@ def test_named_symbols_are_ranked_by_name(
     assert out == "b -1 a\n" * 2
     assert (
         "targets.txt: 1 of 2 targets are symbols that the model does not know, so no ranking "
-        "holds them." in err
+        "contains them." in err
     )
 
 

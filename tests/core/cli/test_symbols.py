@@ -124,7 +124,7 @@ def test_validation_strings_are_read_as_the_model_reads_them(run: Run) -> None:
 
 def test_a_symbol_for_the_unknown_that_no_string_has_is_told(run: Run) -> None:
     answer = learn(run, "--unknown ? --min-count 1")
-    assert "No training string has the symbol '?', so a model that does not smooth" in answer.err
+    assert "No training string has the symbol '?', so a model without smoothing" in answer.err
 
 
 def test_numbers_are_known_by_their_names(run: Run) -> None:

@@ -169,7 +169,7 @@ def test_the_history_shows_names_escaped_and_exports_them_whole(
         ),
         (
             ("--search", "x" * 201),
-            "the length of a search in characters must be at most 200; got 201",
+            "a search must be at most 200 characters; got 201",
         ),
         (("--limit", 10**30), "--limit must be between 1 and 2,147,483,647; got 1,000"),
         (("--limit", 0), "--limit must be between 1 and 2,147,483,647; got 0"),
@@ -448,7 +448,7 @@ def test_a_device_is_not_read_for_ever(
         ("fit-values", "--train", source, "--learner", "SP", "--rank", 1, "--out", "o"),
     ):
         code, out, err = run(*arguments)
-        assert (code, out) == (2, "") and "must be at most 300,000; got " in err, err
+        assert (code, out) == (2, "") and "must be at most 300,000 bytes; " in err, err
 
 
 def test_a_sweep_without_dask_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,11 +28,11 @@ def test_the_sentences_say_who_is_right_on_what() -> None:
         "Always choosing the commonest label would get 50.0%."
     )
     assert verdict(scores) == (
-        "first is ahead: first alone is right on 19 strings, second alone on 1 "
+        "first is ahead: first alone gets 19 strings right, second alone gets 1 "
         "(p\u00a0<\u00a00.001)"
     )
     assert verdict({"one": scores["first"], "other": scores["first"]}) == (
-        "one and other are right on the same strings"
+        "one and other get the same strings right"
     )
     few = {"A": ["a", "<b>"]}
     level = {"first": RIGHT.score(few), "second": SWAPPED.score(few)}

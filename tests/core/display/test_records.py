@@ -41,6 +41,13 @@ def test_a_problem_is_known_by_the_two_files_of_its_score() -> None:
     assert problem_of(prefixes, [PROBLEM]) is PROBLEM
 
 
+def test_what_is_known_of_a_problem_is_said_in_a_sentence() -> None:
+    said = {problem.kind_sentence for problem in PROBLEMS}
+    assert {f"Type of the true model: {name}." for name in ("HMM", "PFA", "DPFA")} <= said
+    assert "Origin of the strings: Spanish POS." in said
+    assert PROBLEM.model_copy(update={"kind": ""}).kind_sentence == ""
+
+
 def test_runs_stand_among_published_figures() -> None:
     half = WFA([1], [[[0.5]]], [0.5], Alphabet(("a",)))
     third = WFA([1], [[[1 / 3]]], [2 / 3], Alphabet(("a",)))

@@ -437,7 +437,8 @@ def test_where_the_truth_is_known_symbols_stay_as_they_are(
 
 def test_a_symbol_for_the_unknown_that_strings_have_is_told(shelf: FileShelf) -> None:
     data = upload(shelf, b"a?\na?\nb\n" * 9 + b"x\n", unseen="symbol", unknown="?")
-    assert "The training strings have '?' already: other symbols are also read as it." in data.notes
+    note = "The training strings already have '?'; unknown symbols are read as the same symbol."
+    assert note in data.notes
 
 
 def test_notes_count_strings_as_drawn() -> None:
@@ -562,12 +563,12 @@ def test_large_uploads_are_refused(shelf: FileShelf, monkeypatch: pytest.MonkeyP
 
     with pytest.raises(
         RecipeError,
-        match="the size of the file in bytes must be at most 52,428,800; got 314,572,800",
+        match="the file must be at most 52,428,800 bytes; got 314,572,800",
     ):
         shelf.put(Large())
     name = shelf.put(b"abc\n")
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 3)
-    with pytest.raises(RecipeError, match="must be at most 3; got 4"):
+    with pytest.raises(RecipeError, match="must be at most 3 bytes; got 4"):
         shelf.get(name)
 
 

@@ -45,7 +45,7 @@ from nlwfa_core.export.downloads import (
     figure_files,
     model_files,
     refusals,
-    score_file,
+    score_files,
 )
 from nlwfa_core.export.figures import FORMATS
 from nlwfa_core.export.notebook import notebook
@@ -439,8 +439,13 @@ def test_the_figures_of_a_run_are_files_for_papers_and_slides(learned: Result) -
     assert all(name in drawn["weights.svg"] for name in (b">truth<", b">SP<", b">both.non<"))
     pfa = run(SMALL.with_learner("PFA"))
     assert b">PFA<" in figure_files(networks, data, hankel, [pfa])["weights.svg"]
-    rows = score_file(networks, data, hankel, {}, [pfa]).decode().splitlines()[1:]
+    scores = score_files(networks, data, hankel, {}, [pfa])
+    rows = scores["scores.csv"].decode().splitlines()[1:]
     assert [row.split(",")[0] for row in rows] == ['"both.non', '"SP', '"PFA']
+    lines = scores["scores.tex"].decode().splitlines()
+    assert [line.split(",")[0] for line in lines if ", k = " in line] == ["both.non", "SP", "PFA"]
+    assert f" & {networks.scores.wer:.3f} & " in lines[8]
+    assert lines[3].startswith(rf"\caption{{{networks.scores.num_strings} test strings")
     alone = figure_files(networks, data, None)
     assert "bits-per-symbol.svg" in alone and b">SP<" not in alone["weights.svg"]
     opponent = run(SMALL.with_learner("HMM"))

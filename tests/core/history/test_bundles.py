@@ -170,7 +170,7 @@ def test_a_bomb_is_not_unpacked(
     monkeypatch.setattr(bundles, "MAX_BYTES", 10_000_000)
     bomb = packed(files | {f"runs/{key}/model.safetensors": bytes(50_000_000)})
     assert len(bomb) < 1_000_000
-    with pytest.raises(RecipeError, match="must be at most 10,000,000; got"):
+    with pytest.raises(RecipeError, match="must be at most 10,000,000 bytes; got"):
         import_runs(tmp_path, history, bomb)
     lying = bomb.replace((50_000_000).to_bytes(4, "little"), (500).to_bytes(4, "little"))
     with pytest.raises(RecipeError):
@@ -181,9 +181,7 @@ def test_a_bundle_is_an_upload_like_others(
     tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 10)
-    with pytest.raises(
-        RecipeError, match="the size of the file in bytes must be at most 10; got 11"
-    ):
+    with pytest.raises(RecipeError, match="the file must be at most 10 bytes; got 11"):
         import_runs(tmp_path, history, bytes(11))
 
 

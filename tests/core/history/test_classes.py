@@ -155,7 +155,7 @@ def test_hand_ins_and_leaving(room: Classes) -> None:
         (1, "http://lab/?rank=3"),
         (2, "=1+1"),
     ]
-    with pytest.raises(RecipeError, match="paste a link or write a text first"):
+    with pytest.raises(RecipeError, match="paste a link or write some text first"):
         room.hand_in(code, ADA, "  ")
     room.record(code, [answer()])
     room.leave(code, ADA)

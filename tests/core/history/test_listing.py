@@ -250,14 +250,14 @@ def test_an_order_that_there_is_not_is_told(history: History) -> None:
             Query("k = 1 " * 11 + "a b c d e f g h i j"),
             "the number of words in a search must be at most 20; got 21",
         ),
-        (Query("a" * 201), "the length of a search in characters must be at most 200; got 201"),
+        (Query("a" * 201), "a search must be at most 200 characters; got 201"),
         (
             Query(" " * 1_000_000),
-            "the length of a search in characters must be at most 200; got 1,000,000",
+            "a search must be at most 200 characters; got 1,000,000",
         ),
         (
             Query(" ".join(f"w{number}" for number in range(4000))),
-            "the length of a search in characters must be at most 200",
+            "a search must be at most 200 characters",
         ),
         (
             Query(tags=tuple(map(str, range(101)))),
@@ -268,7 +268,7 @@ def test_an_order_that_there_is_not_is_told(history: History) -> None:
                 "train",
                 titles=tuple((f"{number:064x}", f"train {number}") for number in range(201)),
             ),
-            "'train' is in the names of 201 uploaded files, and a search can have at most 200: "
+            "'train' is in the names of 201 uploaded files, and a search can include at most 200: "
             "type more of the name",
         ),
     ],

@@ -501,7 +501,7 @@ def test_in_a_full_queue_the_newest_run_of_who_has_most_gives_way(tmp_path: Path
             "failed",
             "queued",
         ]
-        assert "has left it for somebody who has fewer runs waiting" in str(
+        assert "was removed to make room for somebody with fewer waiting runs" in str(
             status(runner, keys[2]).message
         )
         with pytest.raises(RecipeError, match=r"3 runs waiting \(limit 3\)"):

@@ -156,7 +156,7 @@ def test_divergence_is_told_and_the_best_weights_are_kept(
         in learned.report.messages[0]
     )
     assert (
-        f"(loss {format_significant(log.losses.min())}). If it was trained by Adamax, try a "
+        f"(loss {format_significant(log.losses.min())}). If it was trained with Adamax, try a "
         "smaller learning rate" in learned.report.messages[0]
     )
     assert all(np.isfinite(a).all() for a in arrays(learned))
@@ -180,7 +180,7 @@ def test_a_loss_that_is_never_finite_is_told() -> None:
     assert TrainingLog("transitions", np.empty(0), 0).message == (
         "Training diverged: the transitions loss was no longer a finite number after epoch 0. "
         "The model keeps the weights of its best epoch (loss undefined). If it was trained "
-        "by Adamax, try a smaller learning rate."
+        "with Adamax, try a smaller learning rate."
     )
     assert TrainingLog("transitions", np.ones(3)).message is None
 

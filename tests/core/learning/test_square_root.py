@@ -1,4 +1,6 @@
-"""The root of a weighted automaton, and squares learned from their values with it as a start."""
+"""The square root of a weighted automaton, and squares learned from their values with it as a
+start.
+"""
 
 from __future__ import annotations
 

@@ -235,8 +235,8 @@ def test_what_does_not_belong_together_is_refused() -> None:
     for number in (0, 2):
         with pytest.raises(
             RecipeError,
-            match="1 prefixes with 1 next symbols need as many probabilities, "
-            f".* got {number} probabilities",
+            match="targets for 1 prefixes with 1 next symbols need 1 probabilities and 2 offsets, "
+            f"the first 0 and the last 1; got {number} probabilities and 2 offsets",
         ):
             Targets(np.array([1]), np.ones(number), np.array([0, 1]), np.ones(1))
     with pytest.raises(RecipeError, match="each prefix needs a next symbol; prefix 2 has none"):

@@ -127,7 +127,7 @@ def test_a_text_is_never_a_formula_in_csv(text: str) -> None:
 
 
 def test_no_formula_stands_behind_another_countrys_separator() -> None:
-    """Where a semicolon separates cells, a spreadsheet splits a text that a comma leaves whole."""
+    """Where a semicolon separates cells, a spreadsheet splits a string that a comma would not."""
     texts = ["x;=1+1;y", "a;b", "x;\t=1", "tab\t@SUM(A1)", "3;-1"]
     rows = csv_text([[text] for text in texts]).splitlines()
     assert rows == ["x;'=1+1;y", "a;b", "x;'\t'=1", "tab\t'@SUM(A1)", "3;'-1"]

@@ -402,7 +402,7 @@ def test_only_pautomac_files_may_be_large(
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 400)
     assert main(fit(train)) == main(fit(train, "--format", "pautomac")) == 0
     assert main(fit(lines)) == main(fit(train, "--format", "tokens")) == 2
-    assert capsys.readouterr().err.count("must be at most 400; got") == 2
+    assert capsys.readouterr().err.count("must be at most 400 bytes; got") == 2
 
 
 def test_fit_reads_a_pipe(train: Path) -> None:

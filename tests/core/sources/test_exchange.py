@@ -106,7 +106,7 @@ def test_tables_and_json_that_do_not_fit_are_refused() -> None:
         (b'{"initial": 1, "transitions": [[[1]]], "termination": [1]}', "must be lists of numbers"),
         (
             b'{"initial": [1], "transitions": [[["inf"]]], "termination": [1]}',
-            "transitions must hold numbers, and no text",
+            "transitions must hold numbers, not text",
         ),
         (
             b'{"initial": [1], "transitions": [[[1]]], "termination": [1], "symbols": [1]}',

@@ -127,13 +127,13 @@ def test_one_odd_line_is_named(data: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"string\nabba\nbab\nabba\n", "the first line, 'string', reads like the name of a column"),
-        (b"text\nthe cat sat\na dog\n", "the first line, 'text', reads like the name of a column"),
-        (b'"Sequence"\n"AB"\n"BA"\n', "the first line, 'Sequence', reads"),
-        (b"words\na b\nb\n", "the first line, 'words', reads"),
-        (b"trace\nxyx\nyx\n", "the first line, 'trace', reads"),
-        (b"session\nhome search\nhome item cart\n", "the first line, 'session', reads"),
-        (b'"Session_ID"\n"home search"\n"item cart"\n', "the first line, 'Session_ID', reads"),
+        (b"string\nabba\nbab\nabba\n", "the first line, 'string', looks like the name of a column"),
+        (b"text\nthe cat sat\na dog\n", "the first line, 'text', looks like the name of a column"),
+        (b'"Sequence"\n"AB"\n"BA"\n', "the first line, 'Sequence', looks"),
+        (b"words\na b\nb\n", "the first line, 'words', looks"),
+        (b"trace\nxyx\nyx\n", "the first line, 'trace', looks"),
+        (b"session\nhome search\nhome item cart\n", "the first line, 'session', looks"),
+        (b'"Session_ID"\n"home search"\n"item cart"\n', "the first line, 'Session_ID', looks"),
         (
             b"+,S10,\t\ttactag\n+,AMPC,\ttgctat\n-,867,\t\tatatga\n",
             "got 3 columns, separated by commas: '\\+', 'S10', 'tactag'",
@@ -154,7 +154,7 @@ def test_one_odd_line_is_named(data: bytes, message: str) -> None:
             b"session,outcome\nhome search,buy\nhome,leave\n",
             "no column has the counts of strings; got 2 columns, separated by commas: 'session', "
             "'outcome': set the format to csv and say which has the strings .text_column., .* if "
-            "the other has labels, .* Classify or by `nlwfa classify --label-column`",
+            "the other has labels, .* Classify page or with `nlwfa classify --label-column`",
         ),
     ],
 )
@@ -303,12 +303,14 @@ def test_scripts_and_emoji_are_read_without_a_word(text: str) -> None:
 def test_other_empty_words_are_named(name: str) -> None:
     tokens = read_strings(f"a b\n{name}\nb\n{name}\n".encode())
     assert tokens.notes == (
-        f"{name} alone on 2 lines is read as a symbol; the empty word is λ or nothing.",
+        f"{name} alone on 2 lines is read as a symbol; "
+        "the empty word is written as λ or as an empty line.",
     )
     characters = read_strings(f"ab\n{name}\n".encode(), "characters")
     what = "symbol" if len(name) == 1 else "string"
     assert characters.notes == (
-        f"{name} alone on 1 line is read as a {what}; the empty word is λ or nothing.",
+        f"{name} alone on 1 line is read as a {what}; "
+        "the empty word is written as λ or as an empty line.",
     )
     assert read_strings(f"a {name} b\nb a\n".encode()).notes == ()
 

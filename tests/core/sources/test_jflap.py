@@ -87,7 +87,7 @@ def test_what_is_written_is_read_back(data: st.DataObject) -> None:
         (fa(STATE + arrow("<read/>")), "reads nothing"),
         (fa(STATE + arrow("<read>a</read>", 3)), "must be between states; got '3' as <to>"),
         (fa(STATE + arrow("<read>a b</read>")), "without white space; got 'a b'"),
-        (fa(STATE + STATE + arrow("<read>a</read>")), "each with an id of its own"),
+        (fa(STATE + STATE + arrow("<read>a</read>")), "each with a different id"),
         (fa('<state id="0"><final/></state>' + arrow("<read>a</read>")), "no state is initial"),
         (fa(STATE), "no transitions"),
         (fa("", "fa"), "must have states"),

@@ -104,7 +104,7 @@ def test_a_model_by_hand() -> None:
         ("\t(0,0) 1.0", "\t(0,0,0) 1.0", 6, r"expected \(state,symbol\) and a probability; got"),
         ("\t(1,1) 1.0", "\t(0,0) 1.0", 7, "S has a second entry for '0,0'"),
         ("\t(1,1) 1.0", "\t(1,1)", 7, r"expected \(state,symbol\) and a probability; got"),
-        ("\t(0,0,1) 1.0", "F: again", 9, "section F begins a second time"),
+        ("\t(0,0,1) 1.0", "F: again", 9, "section F appears more than once"),
         ("I: (state)", "(0) 1", 1, "expected a heading: one of I, F, S, T and a colon; got"),
         (
             "T: (state,symbol,state)\n\t(0,0,1) 1.0\n\t(1,1,1) 1.0\n",

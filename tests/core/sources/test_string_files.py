@@ -249,7 +249,7 @@ def test_large_files_are_refused_before_they_are_parsed(monkeypatch: pytest.Monk
     with pytest.raises(FormatError, match="the number of lines must be at most 3; got 4"):
         read_strings(b"a\nb\na\nb\n")
     monkeypatch.setitem(limits.IN_FORCE, "file_bytes", 4)
-    with pytest.raises(FormatError, match="file size in bytes must be at most 4; got 5"):
+    with pytest.raises(FormatError, match="the file must be at most 4 bytes; got 5"):
         read_strings(b"abcde")
 
 

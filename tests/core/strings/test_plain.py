@@ -100,8 +100,8 @@ def test_numbers_are_symbols() -> None:
         (Path("ab"), "sample must be several strings"),
         (
             pd.DataFrame({"text": ["ab"], "n": [3]}),
-            "sample must be one column of the table, such as table['text']; got a table of "
-            "'text', 'n'",
+            "sample must be one column of the table, such as table['text']; got a table "
+            "with the columns 'text', 'n'",
         ),
         (
             ["ab", 3.0],

@@ -71,7 +71,7 @@ def test_any_text_is_a_number_or_refused(text: str) -> None:
         ("  ", "enter an answer first"),
         ("three", "write a number: a decimal, a fraction or a percentage; got 'three'"),
         ("1,250", "can be read in two ways"),
-        ("1/0", "denominator 0"),
+        ("1/0", "denominator must not be 0"),
         ("1/2/3", "write one number"),
         ("2+2", "write a number"),
         ("__import__('os')", "write a number"),

@@ -212,7 +212,7 @@ def test_what_is_a_distribution_and_what_is_not():
         return facts.mass(example(name).automaton, example(name).names).sentence
 
     assert said("hmm") == "It is a probability distribution: the weights of all strings sum to 1."
-    assert "because the spectral radius is 2, and a sum needs less than 1" in said("even-a")
+    assert "because the spectral radius is 2, not below 1" in said("even-a")
     assert said("even-a").endswith("Too much weight stays among the states even, odd.")
     # both loops weigh 2; either would do
     assert said("count-a").endswith("Too much weight stays in state 2.")
@@ -365,7 +365,7 @@ def test_files_of_challenges_with_errors(tmp_path: Path):
         (("arrow 1 a 1 1/2", "arrow 1 a 3 1/2"), "To: there is no state 3; the states are 1"),
         (
             ("hint: One state is enough.\n", ""),
-            "a task needs a text, a line that begins with hint:",
+            "a task needs text, a line that begins with hint:",
         ),
         (("name: halves", "name: fibonacci"), "the name 'fibonacci' is already taken"),
     ):
@@ -453,11 +453,11 @@ with zipfile.ZipFile(BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "the file is empty; an automaton is a zip archive"),
-        (b"\xff\xfe\x00", "the file is not text and not a zip archive"),
+        (b"", "the file is empty; it must be a zip archive"),
+        (b"\xff\xfe\x00", "the file is neither text nor a zip archive"),
         (b"PK\x03\x04 cut", "the zip archive can't be read"),
         (zipped({"a.txt": b"a"}), "the zip archive must hold one model.json; got 0"),
-        (BOMB.getvalue(), "the size of model.json in bytes"),
+        (BOMB.getvalue(), "model.json must be at most 4,194,304 bytes"),
         (automaton_files(EVEN)["automaton.dot"], "DOT and TikZ can be written, but not read"),
         (automaton_files(EVEN)["automaton.tex"], "DOT and TikZ can be written, but not read"),
         (b"HOA: v1\nStates: 1\nStart: 0\n--BODY--\nState: 0\n--END--\n", "reads infinite words"),

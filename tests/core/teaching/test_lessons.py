@@ -536,7 +536,7 @@ def test_numbers_of_the_lesson_on_rank() -> None:
     said(
         lesson,
         6,
-        f"{whole.scores.num_zero} test strings get the weight 0, compared with only "
+        f"{whole.scores.num_zero} test strings get the weight 0, compared with "
         f"{fifty.scores.num_zero} at rank 50",
     )
     data = load_data(START.data)
@@ -698,11 +698,11 @@ def test_numbers_of_the_linear_states_that_catch_up() -> None:
     assert f"{apart[10]:.3f}" == f"{apart_curved:.3f}"
     said(lesson, 3, f"are level with three nonlinear ones: {apart_curved:.3f} each")
     said(lesson, 3, f"Twenty linear states have {apart[20]:.3f}.")
-    said(lesson, 3, f"they still have {rates[20]:.3f} against {curved.wer:.3f}")
+    said(lesson, 3, f"twenty still have {rates[20]:.3f} against {curved.wer:.3f}")
     exact = load_data(START.data).true_model
     assert exact is not None
     perfect = evaluate(exact, load_data(START.data).test).wer
-    said(lesson, 3, f"The best, {rates[14]:.3f}, comes with fourteen. (A perfect model has")
+    said(lesson, 3, f"the best, {rates[14]:.3f}, comes with fourteen. (A perfect model has")
     said(lesson, 3, f"has {perfect:.3f}.)")
     is_level = [rank for rank in apart if (1 - LEVEL) * apart[rank] < apart_curved]
     assert is_level == [10, 11] and (1 - LEVEL) * apart_curved < apart[10]
@@ -751,7 +751,7 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
         lesson,
         4,
         "From H, ten states are level: 0.021.",
-        "with ten states from H, though it reaches one level deeper.",
+        "With ten states from H, the curve doesn't win,** though it reaches one bracket deeper.",
     )
     assert depth_reached(**PAPER, rank=10) == depth_reached(**LINEAR, rank=10) + 1
     said(lesson, 4, f"| by likelihood | {line:.3f} (PFA) | {curve:.3f} |")

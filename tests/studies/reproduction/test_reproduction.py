@@ -666,7 +666,7 @@ def test_table_1_beside_the_paper() -> None:
         "| SP | 1 | 2.00 ± 0.00 | 1.39 ± 0.00 | 21.38 | 0.505 ± 0.007 | 0.803 | 0.00 ± 0.00 "
         "| 0 ± 0 |" in page
     )
-    assert "Against the paper (2 seeds)" in page
+    assert "Compared with the paper's claims (2 seeds)" in page
     # From two seeds: three claims with two settings, and one where not all networks are run.
     assert page.count("**undecided**") == 3 + 3 + 1
     assert "--train" not in page.split("## Table 1")[0]
