@@ -171,7 +171,7 @@ def test_files_of_members_give_way_to_members_alone(
     second = uploads.store(b"b" * 45, "b.txt")
     os.utime(tmp_path / first, (1, 1))
     known[0] = False
-    with pytest.raises(RecipeError, match="the size of all uploaded files that are in use"):
+    with pytest.raises(RecipeError, match="the uploaded files in use must be at most"):
         uploads.store(b"c" * 45, "c.txt")
     known[0] = True
     third = uploads.store(b"c" * 45, "c.txt")
