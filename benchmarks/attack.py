@@ -1,13 +1,13 @@
 """Measure a class while one script with any number of fresh cookies attacks its server.
 
-`python -m benchmarks.attack` starts a server, lets thirty people join a class, and then alternates
-between rounds in which they work undisturbed and rounds in which a second process attacks: it opens
-sessions, joins the class by its code and hands things in, fills the queue, uploads files that no
-widget asked for, searches the history for a thousand words, and follows malformed links. Every
-browser of the attack is a new one. It prints the members' times in both kinds of rounds, what they
-were refused, and how many acknowledged answers are missing in the database. The attacking process
-uses the same cores, although in reality it would run on another machine; `--nice` lowers its
-priority.
+`python -m benchmarks.attack` starts a server, simulates a class of thirty people, and then
+alternates between rounds in which they work undisturbed and rounds in which a second process
+attacks: it opens sessions, joins the class by its code and hands things in, fills the queue,
+uploads files that no widget asked for, searches the history for a thousand words, and follows
+malformed links. Every browser of the attack is a new one. It prints the members' times in both
+kinds of rounds, what they were refused, and how many acknowledged answers are missing in the
+database. The attacking process uses the same cores, although in reality it would run on another
+machine; `--nice` lowers its priority.
 """
 
 from __future__ import annotations

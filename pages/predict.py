@@ -9,9 +9,8 @@ from pages.views import predict as view
 context = page_context(
     "Predict",
     "$f(x) = \\alpha_0^\\top \\mathbf{A}_{x_1} \\cdots \\mathbf{A}_{x_n} \\alpha_\\infty$, or "
-    "$G_\\lambda(G_{x_n}(\\cdots G_{x_1}(\\alpha_0)))$: the weight of a string, and which "
-    "symbol should follow each of "
-    "its prefixes.",
+    "$G_\\lambda(G_{x_n}(\\cdots G_{x_1}(\\alpha_0)))$: the weight of a string, and the "
+    "symbol predicted after each of its prefixes.",
 )
 data = context.data
 pins.train_shown_runs(context.recipe, "predict")

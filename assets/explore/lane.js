@@ -495,7 +495,7 @@ class Lane {
     const worst = gaps.indexOf(most);
     return [
       `Expects ${name(worst)} too ${own[worst] > real[worst] ? "often" : "rarely"},`,
-      `${most.toFixed(2)} off the grey bars.`,
+      `${most.toFixed(2)} off the grey bar.`,
     ];
   }
 

@@ -240,7 +240,7 @@ class Network {
     const isPart = rows > prefixes.length || columns > suffixes.length;
     const part = isPart ? `first ${prefixes.length} × ${suffixes.length} of ${rows} × ${columns}` : `${rows} × ${columns}`;
     this.root.querySelector("figcaption span").textContent = part;
-    this.rest.setAttribute("aria-label", `H minus its approximation, ${part}: at most ${written(Math.max(...all), 2)}.`);
+    this.rest.setAttribute("aria-label", `H minus its approximation, ${part}: largest absolute entry ${written(Math.max(...all), 2)}.`);
   }
 
   rowAt({ offsetY }) {

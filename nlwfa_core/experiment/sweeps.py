@@ -369,9 +369,9 @@ class Outcome:
         return self.scores if strings == "test" else self.validation
 
     def selection(self, name: str) -> tuple[float, int] | None:
-        """Return a score on the validation strings, or AIC or BIC, and the number of weights of 0,
-        which decides between values that are not finite. None if there are no such strings, or AIC
-        and BIC are undefined.
+        """Return a score on the validation strings, or AIC or BIC, and the number of strings with
+        weight 0, which decides between values that are not finite. None if there are no such
+        strings, or AIC and BIC are undefined.
         """
         if name in CRITERIA:
             one = self.criteria

@@ -229,7 +229,7 @@ def fit_recurrent(
         If `cancelled()` returns true.
     """
     check_one_of("kind", kind, GATES)
-    check_between(f"the number of states of a {kind}", num_states, 1, limits.most("rank"))
+    check_between(f"the number of states of the {kind}", num_states, 1, limits.most("rank"))
     if not len(train.words):
         raise RecipeError(f"the sample has no strings: the {kind} has nothing to learn from")
     stopping: EarlyStopping[RecurrentModel] = EarlyStopping(

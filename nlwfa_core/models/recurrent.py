@@ -57,7 +57,7 @@ class RecurrentModel(ChainModel, Methods):
         shapes = {name: getattr(self, name).shape for name in expected_shapes}
         if shapes != expected_shapes:
             raise RecipeError(
-                f"the arrays of a {self.kind} with {k} states must have the shapes "
+                f"the arrays of the {self.kind} with {k} states must have the shapes "
                 f"{expected_shapes}; got {shapes}"
             )
         check_alphabet(self.alphabet, self.num_symbols)

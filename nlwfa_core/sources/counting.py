@@ -315,7 +315,7 @@ def count_text(
         for cells, _ in blocks:
             held.add(Counter(map(_key, cells)))
     if not held.num_strings:
-        raise FormatError("the file has no strings; it needs at least 1")
+        raise FormatError("the file has no strings; it needs at least one")
     in_tokens = in_tokens or any(b" " in string for string in held.seen)
     return TextCounts(
         held.seen,

@@ -76,8 +76,8 @@ class Dyck(Methods):
         if 2 * self.split + self.wrap >= 1:
             expected = 2 * self.split + self.wrap
             raise RecipeError(
-                "2·split + wrap, the expected number of S that a rule makes, must be below "
-                f"1; got {expected:g}"
+                "2·split + wrap, the expected number of S's that a rule produces, must be "
+                f"below 1; got {expected:g}"
             )
 
     @property

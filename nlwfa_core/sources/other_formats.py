@@ -181,7 +181,7 @@ def event_cells(lines: Lines, table: EventTable, notes: list[str]) -> Cells:
         if table.order is not None:
             keys.add(row[table.order].strip(), line)
     if not cases:
-        raise FormatError("the file has no events; it needs at least 1")
+        raise FormatError("the file has no events; it needs at least one")
     if num_blank:
         notes.append(f"{plural(num_blank, 'blank line')} skipped.")
     notes += symbols.notes
@@ -344,7 +344,7 @@ def xes_cells(pieces: Iterable[bytes], event_key: str, notes: list[str]) -> Cell
     parser.feed(b"", is_final=True)
     yield from traces()
     if not has_traces:
-        raise FormatError("the log has no traces; it needs at least 1")
+        raise FormatError("the log has no traces; it needs at least one")
     notes += parser.symbols.notes
     if parser.num_empty:
         notes.append(f"{plural(parser.num_empty, 'trace')} without events read as the empty word.")
@@ -417,7 +417,7 @@ def conll_cells(lines: Lines, columns: ConllColumns, notes: list[str]) -> Cells:
         has_sentences = True
         yield [" ".join(sentence)], [begun]
     if not has_sentences:
-        raise FormatError("the file has no sentences; it needs at least 1")
+        raise FormatError("the file has no sentences; it needs at least one")
     notes += symbols.notes
     if left_out:
         kinds = [plural(number, kind) for kind, number in sorted(left_out.items())]
@@ -570,7 +570,7 @@ def spmf_cells(lines: Lines, notes: list[str]) -> Cells:
             has_sequences = True
             yield cells, begins
     if not has_sequences:
-        raise FormatError("the file has no sequences; it needs at least 1")
+        raise FormatError("the file has no sequences; it needs at least one")
     notes += symbols.notes
     if left_out:
         notes.append(f"Left out: {' and '.join(sorted(left_out))}.")
@@ -687,7 +687,7 @@ def abbadingo_cells(lines: Lines, label: str, notes: list[str]) -> Cells:
             yield cells, begins
     number = labels.total()
     if not number:
-        raise FormatError("the file has no strings; it needs at least 1")
+        raise FormatError("the file has no strings; it needs at least one")
     counts = listed(
         [f"{name} ({plural(count, 'string')})" for name, count in labels.most_common()], most=8
     )

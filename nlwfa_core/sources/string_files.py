@@ -412,7 +412,7 @@ def parse_pautomac(
             f"the header promises {plural(num_strings, 'string')}, but {num_read:,} follow", line
         )
     if not num_strings:
-        raise FormatError("the file has no strings; it needs at least 1", line)
+        raise FormatError("the file has no strings; it needs at least one", line)
 
 
 def begins_as_pautomac(head: bytes) -> bool:
@@ -588,8 +588,8 @@ class CsvCells:
     `recognition.table_of` recognised.
 
     The file is parsed twice. First, `check` reads the second column and determines whether strings
-    are split into tokens; `cells` then yields the strings. Storing all cells in between would need
-    many times the file's size.
+    are split into tokens; `cells` then yields the strings. Keeping all cells in memory between
+    the two passes would take many times the file's size.
 
     `lines`: returns the file's lines, in blocks. `second_column`: the name of the second column in
     a header. `table`: the columns; by default a string and a number, separated by a comma.
@@ -634,7 +634,7 @@ class CsvCells:
             except FormatError as raised:
                 error = raised
         if empty:
-            raise FormatError("the file has no strings; it needs at least 1")
+            raise FormatError("the file has no strings; it needs at least one")
         if self._num_blank:
             notes.append(
                 f"{plural(self._num_blank, 'blank line')} skipped (λ is an empty first "

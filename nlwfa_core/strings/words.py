@@ -188,7 +188,7 @@ class Alphabet:
     def decode(self, word: Iterable[int]) -> str:
         """Write a word as text; λ for the empty word.
 
-        Raises RecipeError unless the word consists of numbers of symbols.
+        Raises RecipeError unless the word consists of symbol numbers.
         """
         try:
             numbers = tuple(word)
@@ -197,8 +197,7 @@ class Alphabet:
         except (TypeError, IndexError, ValueError):
             pass
         raise RecipeError(
-            f"a word must be a sequence of numbers of the symbols, 0 … {len(self) - 1}; got "
-            f"{word!r:.60}"
+            f"a word must be a sequence of symbol numbers, 0 … {len(self) - 1}; got {word!r:.60}"
         )
 
     def encode(self, text: str) -> Word:

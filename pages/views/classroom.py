@@ -251,7 +251,7 @@ def _how_to_join() -> None:
         st.markdown(f"Open the link, or enter the code **{code}** on the *Class* page.")
         names = [THIS_PAGE, *all_lessons]
         name = st.selectbox(
-            "Students who join start at",
+            "New students start at",
             names,
             format_func=lambda name: (
                 f"the lesson {all_lessons[name].title}" if name else "the page Class"

@@ -544,7 +544,7 @@ def winners(context: Context, sweep: Grid, outcomes: Mapping[Point, Outcome], by
         table, "compare.winners", "Scores of the chosen ranks, mean ± standard deviation over seeds"
     )
     st.caption(
-        f"Mean ± standard deviation (divisor: seeds − 1) over seeds, on the test strings. {BETTER}."
+        f"Mean ± standard deviation over n seeds (divisor: n − 1), on the test strings. {BETTER}."
     )
     _level_ranks(chosen, by)
 

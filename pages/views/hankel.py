@@ -130,7 +130,7 @@ def linked_lens(context: Context, symbol: int, layer: str, by: str) -> None:
     how = f"Ĥ[u, v] = f(uv), the weight that {by} gives uv"
     if by == SVD:
         how = (
-            "Ĥ = H V Vᵀ, where V has the first right singular vectors of "
+            "Ĥ = H V Vᵀ, where the columns of V are the first right singular vectors of "
             f"{matrix_name(hankel, 'H_λ')}{weights_phrase(hankel)}"
         )
     beyond = (

@@ -75,7 +75,9 @@ class RunList:
 
 def stop_if_off() -> None:
     if visitor.mode() == visitor.OFF:
-        widgets.notes("The history is switched off on this server. Links still open finished runs.")
+        widgets.notes(
+            "The history is switched off on this server. Links to finished runs still work."
+        )
         st.stop()
 
 

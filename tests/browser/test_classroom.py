@@ -165,16 +165,14 @@ def test_a_code_leads_into_the_lesson_and_its_teacher_to_the_next_step(
 ) -> None:
     page.set_viewport_size(LAPTOP)
     code = opened(page, lab)
-    expect(keyed(page, "class.how")).to_contain_text("Students who join start at")
+    expect(keyed(page, "class.how")).to_contain_text("New students start at")
     student = new_page()
     visit(student, lab, "classroom")
     keyed(student, "class.code").locator("input").fill(code)
     press(student, "class.enter")
     expect(heading(student, "data")).to_be_visible()
     expect(keyed(student, "lesson")).to_contain_text("step 1 of")
-    expect(page.get_by_text("Students who join start at")).to_have_count(
-        0
-    )  # the first student is there
+    expect(page.get_by_text("New students start at")).to_have_count(0)  # the first student is there
     press(page, "class.move")
     expect(keyed(student, "lesson")).to_contain_text("step 2 of")
     expect(heading(student, "hankel")).to_be_visible()

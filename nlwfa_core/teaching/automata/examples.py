@@ -1,7 +1,7 @@
 """Automata to begin with: languages, distributions and counters that fit on a screen.
 
-The distributions have total weight 1, so strings can be drawn from them. The others give 0 and
-1, or count.
+The distributions have total weight 1, so strings can be drawn from them. The weights of the
+others are 0 and 1, or counts.
 """
 
 from __future__ import annotations

@@ -107,9 +107,7 @@ def product(rng: Random) -> dict[str, str]:
 
 
 def scaled(rng: Random) -> dict[str, str]:
-    """Make factors of the initial vector and of all matrices, and what a weight becomes with
-    them.
-    """
+    """Make factors for the initial vector and the matrices, and a weight with and without them."""
     factor = rng.choice([2, 3, 4, 5])
     share = rng.choice([Fraction(1, 2), Fraction(1, 10), Fraction(2)])
     word = "".join(rng.choice("ab") for _ in range(rng.choice([2, 3])))

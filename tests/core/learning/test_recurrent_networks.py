@@ -205,7 +205,7 @@ def test_what_can_not_be_learned_is_refused() -> None:
     sample = Sample.of(Words.of([(0,)]), AB)
     with pytest.raises(RecipeError, match="kind must be one of GRU, LSTM; got 'RNN'"):
         fit_recurrent(sample, "RNN", 2)
-    with pytest.raises(RecipeError, match="states of a GRU must be between 1 and .*; got 0"):
+    with pytest.raises(RecipeError, match="states of the GRU must be between 1 and .*; got 0"):
         fit_recurrent(sample, "GRU", 0)
     with pytest.raises(RecipeError, match=r"dropout at least 0 and below 1 \(got 1.0\)"):
         Training(dropout=1.0)
@@ -218,7 +218,7 @@ def test_what_can_not_be_learned_is_refused() -> None:
         fit_recurrent(Sample.of(Words.of([]), AB), "LSTM", 2)
     with pytest.raises(RecipeError, match="over 1 symbol$"):
         fit_recurrent(sample, "GRU", 2, validation=Sample.of(Words.of([(0,)]), Alphabet(("a",))))
-    with pytest.raises(RecipeError, match="arrays of a GRU with 2 states must have the shapes"):
+    with pytest.raises(RecipeError, match="arrays of the GRU with 2 states must have the shapes"):
         RecurrentModel(
             "GRU", np.zeros((3, 6)), np.zeros((2, 6)), np.zeros(6), np.zeros((2, 3)), np.zeros(2)
         )

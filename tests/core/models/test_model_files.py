@@ -396,7 +396,7 @@ def test_recurrent_arrays_that_do_not_fit_are_refused(
     save(model, tmp_path, alphabet=Alphabet(("a", "b")))
     tensors = {**dict(zip(RECURRENT_ARRAYS, arrays(model), strict=True)), name: bad}
     write_arrays(tmp_path, save_tensors(tensors))
-    with pytest.raises(RecipeError, match=f"the arrays of a {kind} .* must have the shapes"):
+    with pytest.raises(RecipeError, match=f"the arrays of the {kind} .* must have the shapes"):
         load(tmp_path)
 
 

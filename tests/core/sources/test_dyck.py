@@ -216,7 +216,7 @@ def test_draws_follow_the_seed() -> None:
         (0.2, 1.5, "wrap must be between 0 and 1; got 1.5"),
         (float("nan"), 0.2, "split must be between 0 and 1; got nan"),
         (0.5, 0.5, r"split \+ wrap must be below 1, so S → .* is possible; got 1"),
-        (0.4, 0.2, "the expected number of S that a rule makes, must be below 1; got 1"),
+        (0.4, 0.2, "the expected number of S's that a rule produces, must be below 1; got 1"),
     ],
 )
 def test_impossible_grammars_are_refused(split: float, wrap: float, message: str) -> None:

@@ -765,13 +765,11 @@ def test_numbers_of_the_curve_and_of_the_objective() -> None:
     assert f"it has {curve:.3f}, and the PFA {line:.3f}." in reasons[0]
     assert f"it has {paper:.3f}, and SP {matrices:.3f}." in reasons[1]
     rates = [score("wer", **BY_LIKELIHOOD, rank=20), score("wer", **NONLINEAR, rank=3)]
-    level = "one with twenty is level with three nonlinear states by likelihood"
+    level = "one with twenty is level with three nonlinear states trained by likelihood"
     said(lesson, 4, f"{level}, {rates[0]:.3f} against {rates[1]:.3f}")
     assert rates[1] < rates[0] < rates[1] * (1 + LEVEL)
     tens = [score("wer", **fields, rank=10) for fields in (BY_LIKELIHOOD, PAPER)]
-    said(
-        lesson, 4, "has a better WER than the nonlinear model, {:.3f} against {:.3f}".format(*tens)
-    )
+    said(lesson, 4, "beats the nonlinear model in WER, {:.3f} against {:.3f}".format(*tens))
     assert tens[0] < tens[1]
     counts = [
         num_parameters(result(**fields, rank=rank).model)
@@ -846,7 +844,7 @@ def test_numbers_of_the_lesson_on_convergence() -> None:
     short, longer, longest = (run.scores for run in runs)
     said(lesson, 0, f"SP has {linear.wer:.3f}, and both.non {short.wer:.2f}")
     said(lesson, 1, f"falls from {short.log2_pauto:.2f} to {longer.log2_pauto:.2f}")
-    said(lesson, 1, f"does not get better at all: it is {longer.wer:.2f}")
+    said(lesson, 1, f"does not get better: it is {longer.wer:.2f}")
     losses = [float(run.report.logs[1].losses.min()) for run in runs]
     assert 27 < losses[0] / losses[1] < 33  # a thirtieth
     said(lesson, 2, f"{longest.wer:.3f} against {linear.wer:.3f}, and the intervals overlap")
