@@ -33,6 +33,9 @@ FIRST_VALUES = 3
 # Singular values closer than this, relative to the largest, count as equal: only rounding decides
 # which vectors an SVD gives them.
 EQUAL_WITHIN = 1e-10
+# Very small ones also have to be this close relative to their own size: mixing the vectors of two
+# values that differ would be an error of that size in the pseudo-inverse.
+OWN_WITHIN = 1e-4
 # If the magnitudes of entries are in a ratio above this one, the first entry counts as the largest.
 NEARLY_ONE = 1 - 1e-6
 
@@ -249,12 +252,12 @@ def _clusters(values: FloatArray) -> IntArray:
 
     >>> _clusters(np.array([1.0, 0.5, 0.5 - 1e-15, 0.1])).tolist()
     [0, 1, 1, 2]
+    >>> _clusters(np.array([1.0, 3e-11, 2e-11])).tolist()
+    [0, 1, 2]
     """
+    within = np.minimum(EQUAL_WITHIN * values[:1].sum(), OWN_WITHIN * values[1:])
     return np.concatenate(
-        (
-            np.zeros(min(len(values), 1)),
-            np.cumsum(-np.diff(values) > EQUAL_WITHIN * values[:1].sum()),
-        )
+        (np.zeros(min(len(values), 1)), np.cumsum(-np.diff(values) > within))
     ).astype(np.int64)
 
 

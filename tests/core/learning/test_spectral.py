@@ -314,6 +314,22 @@ def test_equal_singular_values_have_one_basis(rank: int) -> None:
         np.testing.assert_allclose(answer.left, answers[0].left, atol=1e-6)
 
 
+@pytest.mark.parametrize(("num_states", "seed"), [(5, 0), (5, 4), (6, 0), (6, 7)])
+def test_small_singular_values_that_differ_are_not_equal(num_states: int, seed: int) -> None:
+    """The square of a function of k states has rank k (k + 1) / 2. Its least singular values are
+    1e-10 of the largest or less, and differ from each other.
+    """
+    root = random_automaton(num_states, 2, seed, density=0.4)
+    words = all_words(2, 4)
+    hankel = exact_hankel(lambda words: root.weights(words) ** 2, Basis(words, words, 2))
+    rank = num_states * (num_states + 1) // 2
+    learned = fit(hankel, "SP", rank=rank).model
+    longer = all_words(2, 8)
+    expected = root.weights(longer) ** 2
+    assert learned.num_states == rank
+    np.testing.assert_allclose(learned.weights(longer), expected, atol=1e-12 * expected.max())
+
+
 def test_the_largest_of_equally_large_entries_is_the_first() -> None:
     """(1, −1) / √2 and (−1, 1) / √2 are one direction: the sign must not hang on the last digit."""
     for noise in (1e-16, -1e-16):
