@@ -214,8 +214,8 @@ def report(seeds: tuple[int, int], epochs: int) -> str:
     lines += [
         "",
         f"The sweep's own process took {ours:.1f} ms of processor time per run (rows of the "
-        "history, files, imports). "
-        f"The load average was {started:.1f} before and {os.getloadavg()[0]:.1f} after the measurement. "
+        "history, files, imports). The load "
+        f"average was {started:.1f} before and {os.getloadavg()[0]:.1f} after the measurement. "
         "On a busy machine, the second process shares its core with other work. The row of the "
         "bare processes shows the largest possible speed-up.",
     ]
